@@ -44,7 +44,7 @@ help:
 	@echo "make freeze       write the messages and verdicts that a test compares with, after a change that was meant"
 	@echo "make soak         tests that take long"
 	@echo "make fuzz         any bytes, and any order of events: ten million inputs, five thousand sessions; needs clang"
-	@echo "make check        format, lint and types"
+	@echo "make check        format, lint, types, and which room imports which"
 	@echo "make format       reformat the code"
 	@echo "make docs         the documentation as a site, strictly and offline; writes build/site/"
 	@echo "make reference    write the pages and the notebook that are made from the code"
@@ -90,6 +90,7 @@ check: .venv/development
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict
+	$(BIN)/lint-imports
 
 format: .venv/development
 	$(BIN)/ruff format .

@@ -1,16 +1,16 @@
-"""How often `check` is right: its verdicts on a grid of plans against the red team on real runs of the same plans.
+"""How often `check` is right: its verdicts on random plans against the red team on real runs of the same plans.
 
-    python -m benchmarks.check_grid --out benchmarks/results/check_grid.jsonl [--part 0/2] [--only 12 13] [--table]
-    python -m benchmarks.check_grid --fresh 7 --out benchmarks/results/fresh.jsonl
+    python -m benchmarks.check_grid --fresh 31 --out benchmarks/results/check_grid.jsonl [--part 0/2] [--table]
 
-No attack that `check` calls blocked may succeed (advantage above the plan's tolerance), and of those that it says will
-leak at least 97 % must. Findings that had nothing to gain are counted apart (`has_room`). A cell that is in the file
-already is not run again, so that an interrupted grid can be resumed. `exchange` and `arbiter` cells are trained in
-`clear`, whose views are the same; their active attacks, which need real messages, and `shares` run on few rows with
-short test keys. Prints a table and one JSON object.
+A verdict is the worst about one party, target and assumption; it is right where an attack by this party on this target
+has an advantage above the plan's tolerance. Attacks that had nothing to gain are left out (`has_room`), and so are
+`chosen-column` and `chosen-labels`, whose verdicts are the same for every table. A plan that is in the file already is
+not run again, and `--table` only sets today's verdicts beside what is there: thresholds are chosen on some seeds, and
+others are left alone for the report.
 
-`--fresh SEED` draws plans at random over four data sets, two of which no rule was ever fitted to: `telco/telco.csv` and
-`hmeq/hmeq.csv` in the folder that PLUMBOB_DATA names.
+Plans have two, three or five parties, label parties with 0, 1, 2 and many columns, shares of positives from .1 to 46 %,
+`exchange` and `arbiter` (trained in `clear`, whose views are the same, but for those with active attacks) and `shares`
+with `own` and `never`, staged attacks included. `telco/telco.csv` and `hmeq/hmeq.csv` are in PLUMBOB_DATA's folder.
 """
 
 import argparse
@@ -19,8 +19,10 @@ import json
 import os
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,13 @@ import numpy as np
 
 from plumbob import datasets
 from plumbob.arrays import Labels, Matrix, Vector
-from plumbob.checking.at_home import at_home
 from plumbob.checking.check import check
-from plumbob.checking.figures import AtHome
+from plumbob.checking.rules import assumes
 from plumbob.data import Table, split_array
-from plumbob.errors import DivergenceError
-from plumbob.lab.attacks import ACTIVE, PASSIVE, Attack, feature_geometry, label_only
-from plumbob.lab.audit.again import in_clear
-from plumbob.lab.audit.redteam import _on_opened_weights, act_out, chosen
+from plumbob.errors import PlumbobError
+from plumbob.lab.attacks import Attack, feature_geometry, label_only
+from plumbob.lab.audit.again import RunsAgain, in_clear
+from plumbob.lab.audit.redteam import carried_out, chosen
 from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import train
@@ -71,12 +72,14 @@ class Cell:
     data: str
     rows: int
     keys: dict[str, Any]
-    is_active: bool = False
+    kind: str = "passive"
+    """The attacks that are tried: passive ones, active ones as well, or those of `shares`, staged ones included."""
+    positives: float | None = None
+    """The share of rows with label 1; None = as the table has it."""
 
     @property
     def plan(self) -> Plan:
-        split, keys = self.keys["split"], {name: value for name, value in self.keys.items() if name != "split"}
-        return Plan.for_columns(split, seed=self.number + 1, rows=self.rows, **keys)
+        return planned(self.keys, self.rows, self.number)
 
     @property
     def name(self) -> str:
@@ -91,8 +94,8 @@ def cells(turn: int = 0) -> list[Cell]:
     """
     found: list[Cell] = []
 
-    def add(data: str, rows: int, split: tuple[int, ...], is_active: bool = False, **keys: Any) -> None:
-        found.append(Cell(1000 * turn + len(found), data, rows, {"split": split, **keys}, is_active))
+    def add(data: str, rows: int, split: tuple[int, ...], **keys: Any) -> None:
+        found.append(Cell(1000 * turn + len(found), data, rows, {"split": split, **keys}))
 
     noises = (
         "none",
@@ -168,41 +171,80 @@ def cells(turn: int = 0) -> list[Cell]:
     ]
     for data, split in (("credit", (11, 12)), ("breast-cancer", (10, 20))):
         for keys in active:
-            add(data, 300, split, is_active=True, **{"epochs": 2, **TEST_KEYS, **keys})
+            add(data, 300, split, **{"epochs": 2, **TEST_KEYS, **keys})
         for opened in ("own", "never"):
-            add(data, 200, split, True, protocol="shares", open=opened, batch_size=32, epochs=2, **TEST_KEYS)
-        add(data, 300, split, True, protocol="shares", batch_size=64, epochs=1, start="xavier", **TEST_KEYS)
+            add(data, 200, split, protocol="shares", open=opened, epochs=2)
+        add(data, 300, split, protocol="shares", epochs=1)
     return found
 
 
 FRESH_COLUMNS = {"credit": 23, "breast-cancer": 30, "telco": 45, "hmeq": 20}
-FRESH_NOISE = ("none", "none", "none", "none", "std 0.5", "std 2", "sound 1")
+FRESH_NOISE = ("none", "none", "none", "none", "std 0.5", "std 2", "sound 1", "std 10")
+FRESH_POSITIVES = (None, None, None, 0.001, 0.005, 0.02, 0.1, 0.3, 0.46)
+PASSIVE_PLANS = 7
+"""Plans of passive attacks for each data set; one of active attacks and two of `shares` come on top."""
 
 
-def fresh_cells(seed: int, passive: int = 7) -> list[Cell]:
-    """Plans drawn at random: for each data set some that are trained in `clear`, one of `exchange`, one of `shares`."""
-    draw, found = np.random.default_rng(seed), list[Cell]()
-
-    def split_of(columns: int) -> tuple[int, int]:
-        ours = int(draw.choice([1, columns // 4, columns // 2, 3 * columns // 4, columns - 1]))
-        return ours, columns - ours
-
+def fresh_cells(seed: int) -> Iterator[Cell]:
+    """Plans drawn at random: 40 for each seed."""
+    draw = np.random.default_rng(seed)
+    numbers = count(1000 * seed)
     for data, columns in FRESH_COLUMNS.items():
-        for _ in range(passive):
-            keys: dict[str, Any] = {
-                "split": split_of(columns),
-                "protocol": str(draw.choice(["exchange", "arbiter"])),
-                "batch_size": min(int(draw.choice(BATCHES[:7])), 256 if data == "breast-cancer" else 512),
-                "epochs": int(draw.choice(EPOCHS[:6])),
-                "start": str(draw.choice(STARTS)),
-                **NOISE[str(draw.choice(FRESH_NOISE))],
-            }
-            found.append(Cell(100 * seed + len(found), data, 455 if data == "breast-cancer" else 1000, keys))
-        shape = {"split": split_of(columns), "batch_size": int(draw.choice([32, 64, 128])), "epochs": 2, **TEST_KEYS}
-        found.append(Cell(100 * seed + len(found), data, 200, {**shape, "protocol": "exchange"}, is_active=True))
-        opened = {"protocol": "shares", "open": "own", "epochs": 1}
-        found.append(Cell(100 * seed + len(found), data, 200, {**shape, **opened}, is_active=True))
-    return found
+        for _ in range(PASSIVE_PLANS):
+            yield _passive_cell(draw, next(numbers), data, columns)
+        yield _active_cell(draw, next(numbers), data, columns)
+        for opened in ("own", "never"):
+            yield _shares_cell(draw, next(numbers), data, columns, opened)
+
+
+def _passive_cell(draw: np.random.Generator, number: int, data: str, columns: int) -> Cell:
+    parties = int(draw.choice([2, 2, 2, 2, 2, 3, 5]))
+    positives = FRESH_POSITIVES[int(draw.integers(len(FRESH_POSITIVES)))]
+    noise = str(draw.choice(FRESH_NOISE))
+    is_small = data == "breast-cancer"
+    rows = 455 if is_small else 4000 if positives is not None and positives < 0.01 else 1000
+    keys: dict[str, Any] = {
+        "split": _split_of(draw, columns, parties),
+        "protocol": str(draw.choice(["exchange", "arbiter"])),
+        "batch_size": min(int(draw.choice(BATCHES[:7])), 256 if is_small else 512),
+        "epochs": int(draw.choice(EPOCHS[:6])),
+        "start": str(draw.choice(STARTS)),
+    }
+    return Cell(number, data, rows, keys | NOISE[noise], "passive", positives)
+
+
+def _active_cell(draw: np.random.Generator, number: int, data: str, columns: int) -> Cell:
+    parties = int(draw.choice([2, 3]))
+    keys: dict[str, Any] = {
+        "split": _split_of(draw, columns, parties),
+        "batch_size": int(draw.choice([16, 32, 64])),
+        "epochs": int(draw.choice([1, 2, 4])),
+        "start": str(draw.choice(STARTS[:2])),
+        "protocol": str(draw.choice(["exchange", "arbiter"])),
+    }
+    noise = str(draw.choice(["none", "none", "sound 1"]))
+    return Cell(number, data, 150, keys | TEST_KEYS | NOISE[noise], "active")
+
+
+def _shares_cell(draw: np.random.Generator, number: int, data: str, columns: int, opened: str) -> Cell:
+    parties = int(draw.choice([2, 2, 3]))
+    keys: dict[str, Any] = {"split": _split_of(draw, columns, parties), "protocol": "shares", "open": opened}
+    if draw.random() < 0.3:
+        keys |= {"noise": "rows", "epsilon": float(draw.choice([1.0, 4.0, 8.0])), "delta": 1e-4}
+    rows = int(draw.choice([100, 200, 400]))
+    positives = FRESH_POSITIVES[int(draw.integers(5, len(FRESH_POSITIVES)))] if draw.random() < 0.5 else None
+    return Cell(number, data, rows, keys, "shares", positives)
+
+
+def _split_of(draw: np.random.Generator, columns: int, parties: int) -> tuple[int, ...]:
+    ours = int(draw.choice([0, 1, 2, columns // 4, columns // 2, 3 * columns // 4, columns - parties + 1]))
+    rest = columns - ours
+    if parties == 2:
+        return ours, rest
+    cuts = list(range(1, parties - 1))
+    if rest > parties:
+        cuts = np.sort(draw.choice(np.arange(1, rest), parties - 2, replace=False)).tolist()
+    return (ours, *(stop - start for start, stop in pairwise([0, *cuts, rest])))
 
 
 def loaded(name: str) -> tuple[Matrix, Labels]:
@@ -227,92 +269,110 @@ def encoded(cells: list[str]) -> list[Vector]:
     return [np.where(np.isnan(values), np.nanmean(values), values)]
 
 
-def measured(cell: Cell) -> dict[str, Any]:
-    """Check, train, attack."""
-    plan, started = cell.plan, time.perf_counter()
-    predicted = check(plan)
-    try:
-        found = reached(cell, plan)
-    except DivergenceError as error:
-        return {"number": cell.number, "cell": cell.name, "diverged": str(error), "compared": []}
-    by_key = {key_of(finding): finding for finding in found}
-    # Active attacks are judged only where they were tried.
-    tried = {attack.name for attack in PASSIVE} | {attack.name for attack in ACTIVE if cell.is_active}
-    compared = [compare(one, by_key.get(key_of(one)), plan) for one in predicted if one.attack in tried]
-    seconds = round(time.perf_counter() - started, 1)
-    return {"number": cell.number, "cell": cell.name, "seconds": seconds, "compared": compared}
+def planned(keys: dict[str, Any], rows: int, number: int) -> Plan:
+    """The plan on this many rows, which may be fewer than a batch was to have."""
+    others = {name: value for name, value in keys.items() if name != "split"}
+    if "batch_size" in others:
+        others["batch_size"] = min(others["batch_size"], rows)
+    return Plan.for_columns(tuple(keys["split"]), seed=number + 1, rows=rows, **others)
 
 
-def reached(cell: Cell, plan: Plan) -> list[Finding]:
-    """The red team's findings on a real run."""
-    tables = tables_of(cell, plan)
-    trained = plan if plan.protocol == "shares" else in_clear(plan)
-    truth = Truth.of(train(trained, tables))
-    found = []
-    for name, view in truth.views.items():
-        for attack in chosen(PASSIVE, view.role, None):
-            found += scored(attack, name, within_reason(attack)(view), truth)
-        if cell.is_active:
-            with_messages = Truth(plan, truth.views)
-            for active in chosen(ACTIVE, view.role, None):
-                found += act_out(active, name, with_messages)
-    return [_on_opened_weights(plan, finding) for finding in found]
-
-
-def home_of(cell: Cell) -> AtHome:
-    """What the label party knows from its own table."""
-    plan = cell.plan
-    label_party = plan.label_party.name
-    return at_home(plan, tables_of(cell, plan)[label_party], label_party)
-
-
-def tables_of(cell: Cell, plan: Plan) -> dict[str, Table]:
+def tables_of(cell: Cell) -> tuple[dict[str, Table], float]:
+    """Every party's table, with as many positives as the cell asks for, and the share of them that it has."""
     X, y = loaded(cell.data)
-    rows = np.random.default_rng(cell.number).permutation(len(X))[: cell.rows]
-    parts = split_array(X[rows], y[rows], [party.features for party in plan.learners])
-    return {party.name: part for party, part in zip(plan.learners, parts, strict=True)}
+    draw = np.random.default_rng(cell.number)
+    order = draw.permutation(len(X))
+    rows = order[: cell.rows]
+    if cell.positives is not None:
+        ones = order[y[order] == 1][: max(2, round(cell.positives * cell.rows))]
+        rows = draw.permutation(np.concatenate([ones, order[y[order] != 1][: cell.rows - len(ones)]]))
+    learners = cell.plan.learners
+    parts = split_array(X[rows], y[rows], [party.features for party in learners])
+    tables = {party.name: part for party, part in zip(learners, parts, strict=True)}
+    return tables, float(np.mean(y[rows] == 1))
+
+
+def measured(cell: Cell) -> dict[str, Any]:
+    """Train and attack: the outcomes alone, so that rules may change and the runs need not."""
+    started = time.perf_counter()
+    tables, positives = tables_of(cell)
+    rows = len(next(iter(tables.values())))
+    plan = planned(cell.keys, rows, cell.number)
+    told: dict[str, Any] = {"number": cell.number, "cell": cell.name, "rows": rows, "positives": positives}
+    told |= {"kind": cell.kind, "keys": cell.keys}
+    try:
+        truth = Truth.of(train(in_clear(plan) if cell.kind == "passive" else plan, tables))
+    except PlumbobError as error:
+        return {**told, "failed": str(error), "outcomes": []}
+    outcomes = [_outcome(found) for found in _reached(cell, plan, truth)]
+    return {**told, "seconds": round(time.perf_counter() - started, 1), "outcomes": outcomes}
+
+
+def _reached(cell: Cell, plan: Plan, truth: Truth) -> Iterator[Finding]:
+    """The red team's findings on a real run."""
+    as_planned = Truth(plan, truth.views)
+    for name, view in truth.views.items():
+        for attack in chosen(view.role):
+            if attack.is_passive and (cell.kind != "shares" or plan.opens_weights):
+                yield from scored(attack, name, within_reason(attack)(view), truth)
+            elif cell.kind == "shares" or (cell.kind == "active" and attack.is_budgeted):
+                yield from carried_out(attack, RunsAgain(as_planned, name, truth.rows))
 
 
 def within_reason(attack: Attack) -> Attack:
     """The same attack with seconds in place of minutes."""
     if attack.name == "label-only":
-        return replace(attack, run=partial(label_only.recover_labels, seconds=DECODING_SECONDS))
+        return replace(attack, read=partial(label_only.recover_labels, seconds=DECODING_SECONDS))
     return attack
 
 
-def key_of(finding: Finding) -> tuple[str, str, str, str]:
-    return finding.attack, finding.by, finding.against, finding.target
+def _outcome(found: Finding) -> dict[str, Any]:
+    names = ("attack", "by", "against", "target", "verdict", "advantage", "rate", "baseline", "auc", "baseline_auc")
+    return {name: getattr(found, name) for name in names}
 
 
-def compare(predicted: Finding, found: Finding | None, plan: Plan) -> dict[str, Any]:
-    """One verdict beside one outcome."""
-    tolerance = plan.tolerance_labels if predicted.target == "labels" else plan.tolerance_features
-    advantage = None if found is None else found.advantage
-    return {
-        "attack": predicted.attack,
-        "by": predicted.by,
-        "target": predicted.target,
-        "check": predicted.verdict,
-        "audit": "not applicable" if found is None else found.verdict,
-        "advantage": advantage,
-        "succeeds": advantage is not None and advantage > tolerance,
-        "rate": None if found is None else found.rate,
-        "baseline": None if found is None else found.baseline,
-        "auc": None if found is None else found.auc,
-        "baseline_auc": None if found is None else found.baseline_auc,
-        "why": predicted.why,
-    }
+# Verdicts beside outcomes.
+
+STRICTNESS = ("none", "blocked", "degrades", "leaks")
+SAME_EVERYWHERE = ("chosen-column", "chosen-labels")
+"""Attacks whose verdict no table changes, because the attacker chooses whom it brings."""
+FEW_POSITIVES = 4
+"""With fewer people in the rarer class no interval is narrow enough to show a leak of labels."""
 
 
-def verdicts_again(stored: dict[str, Any], cell: Cell, with_data: bool = False) -> dict[str, Any]:
-    """Outcomes as they were stored, beside what `check` says today."""
-    home = home_of(cell) if with_data else None
-    verdicts = {(one.attack, one.by, one.target): one for one in check(cell.plan, home=home)}
-    compared = []
-    for one in stored["compared"]:
-        today = verdicts[(one["attack"], one["by"], one["target"])]
-        compared.append({**one, "check": today.verdict, "why": today.why})
-    return {**stored, "compared": compared}
+@dataclass(frozen=True)
+class Pair:
+    """One party, target and assumption: what `check` says at worst, and the largest advantage that an attack had."""
+
+    cell: str
+    by: str
+    target: str
+    verdict: str
+    advantage: float
+    attack: str
+    is_leak: bool
+
+
+def pairs_of(stored: dict[str, Any]) -> Iterator[Pair]:
+    """Today's verdicts on a plan beside what was reached, party by party and target by target."""
+    reached: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for one in stored["outcomes"]:
+        if one["attack"] not in SAME_EVERYWHERE and one["advantage"] is not None and has_room(one):
+            reached.setdefault((one["by"], one["target"], assumes(one["attack"])), []).append(one)
+    rarer = min(stored["positives"], 1.0 - stored["positives"]) * stored["rows"]
+    findings = check(planned(stored["keys"], stored["rows"], stored["number"]), positives=stored["positives"])
+    for (by, target, assumed), outcomes in reached.items():
+        if target == "labels" and rarer < FEW_POSITIVES:
+            continue
+        tried = {one["attack"] for one in outcomes}
+        said = [
+            one.verdict
+            for one in findings
+            if (one.by, one.target, one.assumes) == (by, target, assumed) and tried & set(one.attacks)
+        ]
+        most = max(outcomes, key=lambda one: (one["verdict"] == "leaks", one["advantage"]))
+        told = max(said, key=STRICTNESS.index, default=STRICTNESS[0])
+        yield Pair(stored["cell"], by, target, told, most["advantage"], most["attack"], most["verdict"] == "leaks")
 
 
 def has_room(one: dict[str, Any]) -> bool:
@@ -320,63 +380,54 @@ def has_room(one: dict[str, Any]) -> bool:
 
     So it is where all people who were read have the more frequent label, or own columns predict them all.
     """
-    return bool(one["succeeds"] or one["rate"] != 1.0)
+    return bool(one["verdict"] == "leaks" or one["rate"] != 1.0)
 
 
 def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     """What must hold, and what does not."""
-    everything = [{"cell": result["cell"], **one} for result in results for one in result["compared"]]
-    pairs = [one for one in everything if has_room(one)]
-    table = Counter((one["attack"], one["target"], one["check"], one["audit"]) for one in pairs)
-    leaks = [one for one in pairs if one["check"] == "leaks"]
-    told = [one for one in leaks if one["succeeds"]]
-    untold = [one for one in pairs if one["succeeds"] and one["check"] != "leaks"]
+    pairs = [pair for result in results for pair in pairs_of(result)]
+    announced = [pair for pair in pairs if pair.verdict == "leaks"]
+    leaking = [pair for pair in pairs if pair.is_leak]
+    right = [pair for pair in announced if pair.is_leak]
+    silent = [pair for pair in pairs if pair.verdict in STRICTNESS[:2]]
+    missed = [pair for pair in leaking if pair.verdict == "degrades"]
     return {
         "plans": len(results),
-        "diverged": sum("diverged" in result for result in results),
-        "findings": len(pairs),
-        "without_room": len(everything) - len(pairs),
-        "blocked": sum(one["check"] == "blocked" for one in pairs),
-        "blocked_that_succeed": [one for one in pairs if one["check"] == "blocked" and one["succeeds"]],
-        "leaks": len(leaks),
-        "leaks_that_do": len(told),
-        "leaks_that_do_not": [one for one in leaks if not one["succeeds"]],
-        "succeed": sum(one["succeeds"] for one in pairs),
-        "succeed_told_before": len(told),
-        "precision": round(len(told) / max(len(leaks), 1), 3),
-        "recall": round(len(told) / max(sum(one["succeeds"] for one in pairs), 1), 3),
-        "succeed_untold": Counter(f"{one['attack']} {one['target']}: {one['check']}" for one in untold),
-        "table": [[*key, count] for key, count in sorted(table.items())],
+        "failed": sum("failed" in result for result in results),
+        "pairs": len(pairs),
+        "precision": f"{len(right)} of {len(announced)} ({len(right) / max(len(announced), 1):.3f})",
+        "recall": f"{len(right)} of {len(leaking)} ({len(right) / max(len(leaking), 1):.3f})",
+        "blocked that leak": f"{sum(pair.is_leak for pair in silent)} of {len(silent)}",
+        "hidden in degrades": f"{len(missed)}, of which {sum(pair.advantage > 0.5 for pair in missed)} above .5",
+        "wrongly announced": Counter(pair.target for pair in announced if not pair.is_leak),
+        "missed": Counter(f"{pair.target}: {pair.attack}" for pair in missed),
+        "leaks of what is blocked": [f"{pair.cell}: {pair.attack} {pair.by}" for pair in silent if pair.is_leak],
+        "by target": {
+            target: [sum(pair.target == target for pair in group) for group in (right, announced, leaking)]
+            for target in ("labels", "features", "scores", "weights")
+        },
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/check_grid.jsonl"))
-    parser.add_argument("--part", default="0/1", help="every N-th cell, to use several cores: 0/2 and 1/2")
-    parser.add_argument("--only", type=int, nargs="*", help="these cells")
-    parser.add_argument("--turn", type=int, default=0, help="other combinations than the first ones")
-    parser.add_argument("--fresh", type=int, help="plans drawn at random with this seed, over four data sets")
-    parser.add_argument("--data", action="store_true", help="judge with what the label party knows from its own table")
+    parser.add_argument("--part", default="0/1", help="every N-th plan, to use several cores: 0/2 and 1/2")
+    parser.add_argument("--fresh", type=int, nargs="+", required=True, help="the seeds; each draws 40 plans")
     parser.add_argument("--table", action="store_true", help="run nothing; what is in the file, with today's verdicts")
     arguments = parser.parse_args()
     feature_geometry.WORK = GEOMETRY_WORK
     share, parts = (int(word) for word in arguments.part.split("/"))
-    grid = cells(arguments.turn) if arguments.fresh is None else fresh_cells(arguments.fresh)
+    grid = [cell for seed in arguments.fresh for cell in fresh_cells(seed)]
     done = {one["number"]: one for file in parts_of(arguments.out) for one in map(json.loads, file.open())}
     mine = arguments.out.with_suffix(f".{share}.jsonl")
     for cell in () if arguments.table else grid:
-        is_asked = cell.number in arguments.only if arguments.only else cell.number % parts == share
-        if is_asked and cell.number not in done:
+        if cell.number % parts == share and cell.number not in done:
             done[cell.number] = measured(cell)
             with mine.open("a") as file:
                 file.write(json.dumps(done[cell.number]) + "\n")
             print(f"{cell.number:3} {done[cell.number].get('seconds', 0):6.1f} s  {cell.name}", flush=True)
-    results = [verdicts_again(done[cell.number], cell, arguments.data) for cell in grid if cell.number in done]
-    shown = summary(results)
-    for row in shown.pop("table"):
-        print("{:20} {:9} {:15} {:15} {:4}".format(*row))
-    print(json.dumps(shown, indent=1))
+    print(json.dumps(summary([done[cell.number] for cell in grid if cell.number in done]), indent=1))
 
 
 def parts_of(out: Path) -> list[Path]:

@@ -19,22 +19,22 @@ import numpy as np
 
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import (
-    Evaluator,
+    Engine,
     KeyContext,
     KeyProof,
     KeyTest,
-    LatticeEngine,
     Layout,
-    Owner,
     OwnerKey,
     ParameterSet,
     PrivateMatrix,
     Register,
-    SlotEvaluator,
+    SlotFactors,
     SlotLayout,
-    SlotOwner,
     TestedKey,
     angles,
+    answer_request,
+    make_request,
+    open_reply,
     pairs,
     sets,
 )
@@ -77,12 +77,12 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="the best is taken of these")
     parser.add_argument("--shape", action="append", help="rows,columns,columns of one pass; may be repeated")
     options = parser.parse_args(words)
-    engines = {path: LatticeEngine(path, 1) for path in available_paths()}
+    engines = {path: Engine(path, 1) for path in available_paths()}
     print_operations(engines)
     print_passes(engines, options.shape or SHAPES, options.rounds)
 
 
-def print_operations(engines: dict[str, LatticeEngine]) -> None:
+def print_operations(engines: dict[str, Engine]) -> None:
     """One transform and one encryption of a polynomial, on each path."""
     print("| degree 8192 | transform, one prime of 50 bits | encryption, three primes |\n|---|---|---|")
     for path, engine in engines.items():
@@ -90,7 +90,7 @@ def print_operations(engines: dict[str, LatticeEngine]) -> None:
         print(f"| {path} | {1e6 * transform:.1f} us | {1e6 * encryption:.0f} us |", flush=True)
 
 
-def seconds_of(engine: LatticeEngine) -> tuple[float, float]:
+def seconds_of(engine: Engine) -> tuple[float, float]:
     """The least of many: a transform, and an encryption."""
     one = sets.insecure_for_tests(8192, 1)
     values = np.random.default_rng(0).integers(0, one.primes[0], (1, 8192), dtype=np.uint64)
@@ -107,7 +107,7 @@ def seconds_of(engine: LatticeEngine) -> tuple[float, float]:
     return transform, encryption
 
 
-def print_passes(engines: dict[str, LatticeEngine], shapes: Sequence[str], rounds: int) -> None:
+def print_passes(engines: dict[str, Engine], shapes: Sequence[str], rounds: int) -> None:
     """One pass of each shape on each path, in turns."""
     print("\n| one pass, both parties: scores, sigmoid, gradients | CPU ms | MB | stages, ms |\n|---|---|---|---|")
     for shape in shapes:
@@ -127,7 +127,7 @@ def print_passes(engines: dict[str, LatticeEngine], shapes: Sequence[str], round
 class Pass:
     """All products of one pass between two parties, ready to run."""
 
-    def __init__(self, engine: LatticeEngine, rows: int, columns: Sequence[int]) -> None:
+    def __init__(self, engine: Engine, rows: int, columns: Sequence[int]) -> None:
         self.products: list[MatrixProduct | SlotProduct] = [
             MatrixProduct(engine, direction, rows, width, number)
             for number, width in enumerate(columns)
@@ -146,52 +146,52 @@ class Pass:
 class MatrixProduct:
     """One direction for one party's columns."""
 
-    def __init__(self, engine: LatticeEngine, direction: Direction, rows: int, columns: int, number: int) -> None:
+    def __init__(self, engine: Engine, direction: Direction, rows: int, columns: int, number: int) -> None:
         generator = np.random.default_rng(number)
         parameters, self.direction = SETS[direction], direction
         self.layout = Layout.choose(parameters, direction, rows, columns, *BITS[direction])
-        matrix = PrivateMatrix(engine, self.layout, generator.integers(-(2**15), 2**15, (rows, columns)))
-        key, tested = make_keys(engine, parameters, f"{direction} {number}")
-        self.owner = Owner(key, 1, self.layout)
-        self.evaluator = Evaluator(matrix, tested, 1, SYSTEM_RANDOMNESS.draw(32), Register())
+        self.matrix = PrivateMatrix(engine, self.layout, generator.integers(-(2**15), 2**15, (rows, columns)))
+        self.key, self.tested = make_keys(engine, parameters, f"{direction} {number}")
+        self.answering_key, self.register = SYSTEM_RANDOMNESS.draw(32), Register()
         drawn = generator.integers(0, 2**64, (self.layout.inputs, 2), dtype=np.uint64)
         self.values = pairs.reduce(drawn, self.layout.input_bits)
 
     def run(self, cost: Cost) -> None:
         """Request, reply, opening."""
         with cost.stage(self.direction):
-            request = self.owner.request(self.values)
-            answer = self.evaluator.reply(request)
-            self.owner.open(answer.reply)
+            request = make_request(self.key, 1, self.layout, self.values)
+            answer = answer_request(self.matrix, self.tested, 1, request, self.answering_key, self.register)
+            open_reply(self.key, self.layout, answer.reply)
         cost.sent += len(request) + len(answer.reply)
 
 
 class SlotProduct:
     """The sigmoid of all rows."""
 
-    def __init__(self, engine: LatticeEngine, rows: int) -> None:
+    def __init__(self, engine: Engine, rows: int) -> None:
         self.engine, self.layout = engine, SlotLayout(sets.SLOTS, rows, 2 * len(HARMONICS))
-        key, tested = make_keys(engine, sets.SLOTS, "sigmoid")
-        self.owner = SlotOwner(key, 1, self.layout)
-        self.evaluator = SlotEvaluator(engine, self.layout, tested, 1, SYSTEM_RANDOMNESS.draw(32), Register())
+        self.key, self.tested = make_keys(engine, sets.SLOTS, "sigmoid")
+        self.answering_key, self.register = SYSTEM_RANDOMNESS.draw(32), Register()
         self.angles = np.random.default_rng(0).integers(0, 2**32, rows).astype(np.uint32)
 
     def run(self, cost: Cost) -> None:
         """Request, reply, opening, and both sides' shares in the larger modulus."""
         with cost.stage("sigmoid"):
-            request = self.owner.request(angles.owner_factors(self.engine, self.angles, HARMONICS))
-            factors = angles.evaluator_factors(self.engine, self.angles, HARMONICS, AMPLITUDES)
-            answer = self.evaluator.reply(request, factors)
-            for share, is_first in ((self.owner.open(answer.reply), True), (answer.share, False)):
+            values = angles.owner_factors(self.engine, self.angles, HARMONICS)
+            request = make_request(self.key, 1, self.layout, values)
+            own = angles.evaluator_factors(self.engine, self.angles, HARMONICS, AMPLITUDES)
+            factors = SlotFactors(self.engine, self.layout, own)
+            answer = answer_request(factors, self.tested, 1, request, self.answering_key, self.register)
+            for share, is_first in ((open_reply(self.key, self.layout, answer.reply), True), (answer.share, False)):
                 pairs.lift(share, sets.SLOTS.slot_modulus, is_first)
         cost.sent += len(request) + len(answer.reply)
 
 
-def make_keys(engine: LatticeEngine, parameters: ParameterSet, kind: str) -> tuple[OwnerKey, TestedKey]:
+def make_keys(engine: Engine, parameters: ParameterSet, kind: str) -> tuple[OwnerKey, TestedKey]:
     """A key on both sides, tested until it passes."""
     context = KeyContext(SYSTEM_RANDOMNESS.draw(16), "first", "second", kind, 1)
     key = OwnerKey(engine, parameters, context, SYSTEM_RANDOMNESS.draw(32))
-    public = key.public_bytes()
+    public = key.public
     while True:
         test = KeyTest(engine, parameters, key.context, public, SYSTEM_RANDOMNESS.draw(32))
         proof = KeyProof(key, public, SYSTEM_RANDOMNESS.draw(32))

@@ -25,7 +25,7 @@ from plumbob.party.home import Home
 from plumbob.plan import Plan
 
 PARTIES = ("label", "features")
-VERBS = ("align", "sign", "train", "receipt")
+VERBS = ("align", "sign", "train")
 PIECE = 100_000
 PLUMBOB = [sys.executable, "-c", "from plumbob.cli import main; main()"]
 TICKS = 100
@@ -62,15 +62,12 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def settle(folder: Path, options: argparse.Namespace) -> Path:
     """Homes that know each other, a file each, and the plan."""
     write_files({party: folder / f"{party}.parquet" for party in PARTIES}, options.rows, options.columns)
-    passes = {"epochs": options.passes, "full_passes": options.passes} if options.passes else {}
-    plan = Plan.for_columns((options.columns,) * 2, test_share=0.1, seed=7, **passes)
+    plan = Plan.for_columns((options.columns,) * 2, test_share=0.1, seed=7, epochs=options.passes)
     (folder / "joint.toml").write_text(plan.to_toml())
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     label, other = PARTIES
-    Home.init(
-        folder / label, label, data=folder / f"{label}.parquet", listen=address, address=address, label_column="y"
-    )
+    Home.init(folder / label, label, data=folder / f"{label}.parquet", listen=address, address=address, label="y")
     Home.init(folder / other, other, data=folder / f"{other}.parquet")
     Home.open(folder / label).join(Home.open(folder / other).invitation(), "")
     Home.open(folder / other).join(Home.open(folder / label).invitation())
@@ -78,10 +75,7 @@ def settle(folder: Path, options: argparse.Namespace) -> Path:
 
 
 def commands(verb: str, plan: Path) -> Iterator[list[str]]:
-    """What each party types; anybody can look at a receipt."""
-    if verb == "receipt":
-        yield ["receipt", str(next(plan.parent.glob(f"{PARTIES[0]}/runs/*"))), "--quiet"]
-        return
+    """What each party types."""
     consent = ["--yes", "--accept-leaks", "--accept-cheating"] if verb == "sign" else []
     jobs = ["--jobs", "1"] if verb == "align" else []
     for party in PARTIES:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -21,7 +22,7 @@ import plumbob
 from plumbob import __version__
 from plumbob.cli import INTERRUPTED
 from plumbob.errors import ROOM_ADVICE, CryptoError
-from plumbob.lab.attacks import Attack, Condition, LabelClaim, View
+from plumbob.lab.attacks import Attack, Claim, Condition, View
 from plumbob.plan import KEYS, Plan
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
@@ -31,6 +32,8 @@ HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "sci
 RESULT = {"out": "demo", "joint": 0.75, "lines": ["one  line [as it is]", "x" * 200]}
 
 TINY = ["--features", "15,15", "--batch-size", "128", "--epochs", "2", "--key-bits", "512", "--test-only-keys"]
+SHARES = [*TINY[:2], "--epochs", "2", "--protocol", "shares"]
+"""The same of `shares`, which has no keys and batches to choose."""
 VERBS = [
     ["demo"],
     ["check"],
@@ -215,7 +218,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("clear", "exchange", "shares", "arbiter"):
         out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
         out += ["--open", "own"] if name == "shares" else []
-        words = [*TINY, "--data", "breast-cancer", "--protocol", name, "--seed", "4"]
+        usual = SHARES if name == "shares" else [*TINY, "--protocol", name]
+        words = [*usual, "--data", "breast-cancer", "--seed", "4"]
         assert call("train", *words, *out) == 0
     return folder
 
@@ -314,7 +318,7 @@ def test_predict_writes_scores(cli: CommandLine, runs: Path, tmp_path: Path, pro
 def test_predict_on_weights_that_stay_shared(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """`open = "never"` predicts what opened weights would."""
     shared, opened = tmp_path / "shared.csv", tmp_path / "opened.csv"
-    train = ["train", *TINY, "--data", "breast-cancer", "--protocol", "shares", "--seed", "4"]
+    train = ["train", *SHARES, "--data", "breast-cancer", "--seed", "4"]
     train += ["--open", "never"]
     cli.answer(*train, "--out", str(tmp_path / "run"))
     cli.answer("predict", str(tmp_path / "run"), "--data", "breast-cancer", "--out", str(shared))
@@ -352,7 +356,7 @@ def test_one_partys_own_side_says_whose_part_is_here(
 def test_files_after_one_data_flag(cli: CommandLine, tmp_path: Path) -> None:
     """`--data a=1.csv b=2.csv` and `--data a=1.csv --data b=2.csv` mean the same, for training and prediction."""
     plan, pairs = people(tmp_path)
-    common = ["--id", "id", "--label", "late", "--quiet"]
+    common = ["--id", "id", "--label", "late", "--quiet", "--accept-leaks"]
     spread = ["train", plan, "--data", pairs[0], pairs[1], *common, "--out", str(tmp_path / "a")]
     repeated = ["train", plan, "--data", pairs[0], "--data", pairs[1], *common, "--out", str(tmp_path / "b")]
     assert cli(*spread) == 0
@@ -393,13 +397,13 @@ def assert_marked(out: Path, said: str) -> None:
 # Attacks.
 
 
-def beliefs_of(view: View) -> LabelClaim:
+def beliefs_of(view: View) -> Claim:
     """Gives whoever holds more than one column the labels that a plain solve of each step suggests."""
     beliefs = np.full(view.rows, np.nan)
     for batch, X, _, sums in view.steps() if view.has_sums else ():
         beliefs[batch.rows] = -np.linalg.lstsq(X.T, sums, rcond=None)[0]
     condition = Condition("rank <b>", 3.0, "at least 2", True, "Lemma 0")
-    return LabelClaim(beliefs, np.zeros(view.rows, dtype=bool), (condition,))
+    return Claim.of_labels(beliefs, conditions=(condition,))
 
 
 @pytest.fixture
@@ -407,9 +411,7 @@ def toy_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two names for one attack, no other that is acted out, and no rule: the real ones have tests of their own."""
     names = ("label-toy", "label-other")
     toys = tuple(Attack(name, "features", beliefs_of, "Criterion 0") for name in names)
-    monkeypatch.setattr("plumbob.lab.audit.redteam.PASSIVE", toys)
-    monkeypatch.setattr("plumbob.lab.audit.redteam.ACTIVE", ())
-    monkeypatch.setattr("plumbob.lab.audit.redteam.STAGED", ())
+    monkeypatch.setattr("plumbob.lab.audit.redteam.ATTACKS", toys)
     monkeypatch.setattr("plumbob.lab.audit.redteam.all_findings", lambda _: [])
 
 
@@ -430,7 +432,7 @@ def test_audit_of_a_plan_that_leaks(cli: CommandLine, tmp_path: Path) -> None:
     assert found["rate"] > found["baseline"]
     assert result["attacks_not_run"] == ["label-other"]
     assert result["notes"]
-    assert RunFolder(tmp_path).record().findings == [Finding.from_dict(found)]
+    assert RunFolder(tmp_path).record().findings == [msgspec.convert(found, Finding)]
     page = (tmp_path / "report.html").read_text()
     assert found["why"] in page
     assert "rank &lt;b&gt;" in page
@@ -494,7 +496,7 @@ def test_findings_of_a_recorded_run_are_kept(cli: CommandLine, runs: Path, tmp_p
     shutil.copytree(runs / "clear", folder)
     found = audited(cli, str(folder))["findings"]
     record = RunFolder(folder).record()
-    assert record.findings == [Finding.from_dict(one) for one in found]
+    assert record.findings == [msgspec.convert(one, Finding) for one in found]
     assert "label-toy" in (folder / "report.html").read_text()
     audited(cli, str(folder))
     assert RunFolder(folder).record().notes == record.notes
@@ -543,7 +545,7 @@ def test_attack_without_a_recording(cli: CommandLine, runs: Path, tmp_path: Path
 
 def people(folder: Path) -> tuple[str, list[str]]:
     """A plan and two files that fit it: the bank has a number, the fund a number and a word."""
-    keys = {"protocol": "clear", "batch_size": 5, "epochs": 1, "seed": 2, "categorical": "one-hot", "rare": 1}
+    keys = {"protocol": "clear", "batch_size": 18, "epochs": 1, "seed": 2, "rare": 1}
     parties = {"bank": {"role": "label", "features": 1}, "fund": {"role": "features", "features": 2}}
     plan = folder / "joint.toml"
     plan.write_text(Plan.from_dict({"parties": parties}).replace(**keys).to_toml())
@@ -585,21 +587,19 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         [],
         "fund: column 'shares': 1 of 20 numbers is infinite or too large",
     ),
-    "missing value": (lambda folder: fund_file(folder, shares=""), [], "fund: missing values in 20 rows: 'shares' (1)"),
     "text": (
         lambda folder: fund_file(folder, shares="hush-4711"),
-        ["--categorical", "refuse"],
+        [],
         "column 'shares': 1 of 20 cells is not a number, the first in row 1",
     ),
     "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
     "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),
-    "missing label": (lambda folder: bank_file(folder, late=""), [], "bank: 1 of 20 rows has no label"),
     "nobody in common": (lambda folder: fund_file(folder, start=500), [], "have no id in common"),
     "batch too large": (lambda folder: None, ["--batch-size", "21"], "batch_size 21 is more than the 20 training rows"),
     "too few columns": (lambda folder: None, ["--features", "2,2"], "bank: the plan says 2 columns, its data give 1"),
     "key too small": (
         lambda folder: None,
-        ["--protocol", "shares", "--key-bits", "1024"],
+        ["--protocol", "exchange", "--key-bits", "1024"],
         "expected 2048 or 3072, got 1024",
     ),
     "unknown key": (lambda folder: None, ["--sigmoid", "tailor"], 'did you mean "taylor"?'),
@@ -637,7 +637,7 @@ def test_a_run_that_fails_leaves_the_one_before_it(cli: CommandLine, tmp_path: P
     first = (run / "run.json").read_bytes()
     (run / "notes.txt").write_text("mine")
     cli.read()
-    assert cli(*train, "--new", "--learning-rate", "1000000") == 1
+    assert cli(*train, "--new", "--epochs", "3", "--learning-rate", "1000000") == 1
     said = cli.err
     assert "training diverges" in said
     assert f"the run that was there before is in {run / 'earlier-run'}" in said
@@ -670,7 +670,7 @@ def test_unseen_category_at_prediction(cli: CommandLine, tmp_path: Path) -> None
     """Taken as a rare one and counted, not shown; with --strict the rows are refused."""
     plan, pairs = people(tmp_path)
     run = str(tmp_path / "run")
-    assert cli("train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", run, "--quiet") == 0
+    assert cli("train", plan, "--data", *pairs, "--id", "id", "--label", "late", "--out", run, "--accept-leaks") == 0
     fund_file(tmp_path, rank="platinum")
     cli.read()
     predict = ["predict", run, "--data", *pairs, "--id", "id", "--out", str(tmp_path / "scores.csv")]
@@ -706,7 +706,7 @@ def test_output_that_cannot_be_written(cli: CommandLine, runs: Path, tmp_path: P
     (tmp_path / "file").write_text("")
     out = ["--out", str(tmp_path / "file" / "deeper" / "out")]
     arguments = {
-        "train": ["train", *TINY, "--protocol", "clear", "--data", "breast-cancer"],
+        "train": ["train", *TINY, "--protocol", "clear", "--accept-leaks", "--data", "breast-cancer"],
         "predict": ["predict", str(runs / "clear"), "--data", "breast-cancer"],
         "export": ["export", str(runs / "clear")],
         "plan new": ["plan", "new"],
@@ -726,10 +726,3 @@ def test_the_papers_settings_have_a_flag(cli: CommandLine) -> None:
     usual = cli.answer("plan", "new", "--protocol", "shares")["plan"]
     clear = cli.answer("plan", "new", "--protocol", "clear")["plan"]
     assert {key: clear[key] for key in plumbob.PAPER} == {**{key: usual[key] for key in plumbob.PAPER}, "open": "own"}
-
-
-@pytest.mark.parametrize(("features", "number"), [("11,12", 2), ("392,392", 4), ("2,3", 1)])
-def test_a_new_plan_names_its_parameter_set(cli: CommandLine, features: str, number: int) -> None:
-    """`plan new` writes the set that the run would take for so many columns."""
-    plan = cli.answer("plan", "new", "--features", features)["plan"]
-    assert plan["lattice_set"] == number

@@ -13,6 +13,7 @@ from plumbob.plan.encodings import (
     MOST_C,
     DraftedEncoding,
     TableSize,
+    bins_under_noise,
     encoding_for,
     rows_drafted_for,
     suggested_keys,
@@ -40,6 +41,24 @@ def test_a_table_has_its_encoding(table: tuple[int, int, int], encoding: tuple[i
     assert encoding_for(*table) == encoding
 
 
+@pytest.mark.parametrize(
+    ("rows", "numeric", "levels", "epsilon", "bins"),
+    [
+        (24_000, 23, 0, 4.0, 6),
+        (24_000, 23, 0, 1.0, 3),
+        (39_000, 6, 90, 4.0, 10),
+        (800, 7, 40, 4.0, 0),
+        (120_000, 60, 0, 4.0, 6),
+        (24_000, 0, 60, 4.0, 0),
+    ],
+)
+def test_noise_leaves_room_for_bins_where_its_burden_is_small(
+    rows: int, numeric: int, levels: int, epsilon: float, bins: int
+) -> None:
+    """Rows and budget allow bins, columns and levels take the room."""
+    assert bins_under_noise(rows, numeric, levels, epsilon, 1e-6) == bins
+
+
 @pytest.mark.parametrize("numeric", [1, 5, 22, 60])
 @pytest.mark.parametrize("levels", [0, 1, 30, 400])
 def test_more_rows_never_give_fewer_bins(numeric: int, levels: int) -> None:
@@ -60,7 +79,7 @@ def test_a_drafted_plan_has_the_values_and_the_reason(tmp_path: Path) -> None:
     """The smallest file without held-out rows decides; whoever signs is warned where far fewer rows are common."""
     keys, drafted = suggested_keys({}, [TableSize(625, 5, 0), TableSize(2000, 3, 0)])
     assert drafted == DraftedEncoding(500, 8, 0)
-    assert (keys["bins"], keys["plain"], keys["test_share"]) == (5, True, 0.2)
+    assert (keys["bins"], keys["test_share"]) == (5, 0.2)
     assert keys["l2"] == pytest.approx(1 / (0.18 * 500), rel=1e-3)
     plan = Plan.for_columns((15, 9), **keys)
     file = tmp_path / "joint.toml"
@@ -75,13 +94,13 @@ def test_a_drafted_plan_has_the_values_and_the_reason(tmp_path: Path) -> None:
     ("keys", "encoding"),
     [
         ({"bins": 7}, {"bins": 7}),
-        ({"noise": "rows"}, {"bins": 0, "plain": False, "missing": "mean", "categorical": "one-hot"}),
-        ({"noise": "rows", "scale": "public"}, {"bins": 3, "plain": True}),
+        ({"noise": "rows"}, {"bins": 0}),
+        ({"noise": "rows", "bins": 2}, {"bins": 2}),
     ],
     ids=str,
 )
 def test_what_somebody_chose_is_kept(keys: dict[str, object], encoding: dict[str, object]) -> None:
-    """An encoding of one's own has no drafted penalty; noise for whole rows has bins only within stated ranges."""
+    """An encoding of one's own has no drafted penalty; noise for whole rows leaves room for few bins."""
     drafted, _ = suggested_keys(keys, [TableSize(500, 8, 0)])
     assert drafted.items() >= encoding.items()
     assert "l2" not in drafted

@@ -81,7 +81,7 @@ def test_a_leaking_plan_with_new_touches_nothing(cli: CommandLine, run: Path) ->
 
 def test_a_record_that_cannot_be_read_is_not_replaced_unasked(cli: CommandLine, run: Path) -> None:
     """It may be a finished run's, of another version."""
-    (run / "run.json").write_text((run / "run.json").read_text().replace('"format": 2', '"format": 1'))
+    (run / "run.json").write_text((run / "run.json").read_text().replace('"format": 3', '"format": 1'))
     before = contents(run)
     assert cli(*VERBS["train"], "--out", str(run)) == 1
     assert "holds a run whose run.json cannot be read; choose another --out, or add --new" in cli.err

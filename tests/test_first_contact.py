@@ -50,7 +50,10 @@ def test_the_class_and_the_columns_are_named(cli: CommandLine, tables: list[str]
         assert column in told
     assert "lowest highest" in told
     assert cli("report", str(run)) == 0
-    assert "A score speaks for the class yes." in RunFolder(run).report_file.read_text(encoding="utf-8")
+    page = RunFolder(run).report_file.read_text(encoding="utf-8")
+    assert "A score speaks for the class yes." in page
+    for words in ("The columns", "Columns of bank", "Columns of fund"):
+        assert words in page
     scores = tmp_path / "scores.csv"
     cli.read()
     assert cli("predict", str(run), *tables, "--out", str(scores)) == 0

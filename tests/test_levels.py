@@ -78,8 +78,6 @@ def planned(rows: int = 27_000, **keys: Any) -> list[tuple[int, int]]:
         ({}, [(5000, 12), (27_000, 4)]),
         ({"protocol": "clear", "batches": "full"}, [(5000, 12), (27_000, 4)]),
         ({"epochs": 9}, [(27_000, 9)]),
-        ({"epochs": 9, "full_passes": 9}, [(27_000, 9)]),
-        ({"epochs": 9, "full_passes": 2}, [(5000, 7), (27_000, 2)]),
         ({"noise": "rows"}, [(27_000, 20)]),
         ({"protocol": "exchange"}, [(27_000, 10)]),
         ({"protocol": "clear", "batches": "reshuffled"}, [(27_000, 10)]),
@@ -87,17 +85,8 @@ def planned(rows: int = 27_000, **keys: Any) -> list[tuple[int, int]]:
     ids=str,
 )
 def test_plans_follow_the_rule_or_say_it(keys: dict[str, Any], expected: list[tuple[int, int]]) -> None:
-    """Zero epochs take the rule; a number of epochs takes all rows unless the last ones are counted."""
+    """Zero epochs take the rule; a number of epochs takes all rows."""
     assert planned(**keys) == expected
-
-
-def test_a_plan_that_says_what_the_rule_says_has_its_levels() -> None:
-    """Passes in all and on all rows name every level; with too few, the largest samples are left out."""
-    assert planned(1_000_000, epochs=24, full_passes=4) == planned(1_000_000)
-    assert len(planned(1_000_000)) == 4
-    assert planned(1_000_000, epochs=9, full_passes=4) == [(5000, 1), (29_240, 4), (1_000_000, 4)]
-    assert planned(1_000_000, epochs=8, full_passes=4) == [(5000, 4), (1_000_000, 4)]
-    assert planned(9_999, epochs=8, full_passes=4) == [(9_999, 8)]
 
 
 def test_levels_in_words() -> None:

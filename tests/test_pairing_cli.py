@@ -1,6 +1,5 @@
-"""Which rows of several files belong together: an id, or their place if somebody says so, and then everywhere."""
+"""Which rows of several files belong together: an id says so, written alike in all of them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ from tests.command_line import CommandLine
 
 ROWS = 120
 WORDS = ("--label", "late", "--protocol", "clear", "--epochs", "2", "--batch-size", "16", "--accept-leaks")
-PAIRED = "Rows were paired by their place in the parties' files"
 
 
 @pytest.fixture
@@ -29,16 +27,6 @@ def written(folder: Path, party: str, names: str, rows: list[str]) -> str:
     return f"{party}={folder / f'{party}.csv'}"
 
 
-def by_place(files: list[str], folder: Path) -> list[str]:
-    """The same rows without their ids."""
-    bare = []
-    for word in files:
-        party, _, file = word.partition("=")
-        lines = [line.partition(",")[2] for line in Path(file).read_text().splitlines()]
-        bare.append(written(folder, f"bare-{party}", lines[0], lines[1:]).removeprefix("bare-"))
-    return bare
-
-
 @pytest.mark.parametrize("verb", [["train"], ["audit", "--only", "label-sign"]], ids=" ".join)
 def test_files_without_an_id_are_refused(cli: CommandLine, verb: list[str], files: list[str], tmp_path: Path) -> None:
     """Files of one length say nothing about their order: a column that could be meant is named, nothing is written."""
@@ -47,24 +35,18 @@ def test_files_without_an_id_are_refused(cli: CommandLine, verb: list[str], file
     said = cli.err
     assert "which rows of bank and fund belong together?" in said
     assert "--id COLUMN (--id client could be meant)" in said
-    assert "--by-place" in said
     assert not out.exists()
 
 
 def test_new_rows_without_an_id_are_refused(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """`predict` asks as `train` does; by place, the scores' numbers are places, and the answer says so."""
+    """`predict` asks as `train` does."""
     run, scores = str(tmp_path / "run"), tmp_path / "scores.csv"
     assert cli("train", "--data", *files, "--id", "client", *WORDS, "--out", run) == 0
     predict = ["predict", run, "--data", *files, "--out", str(scores)]
     assert cli(*predict) == 1
     assert "--id client could be meant" in cli.err
     assert not scores.exists()
-    assert cli(*predict, "--by-place") == 0
-    assert PAIRED in cli.out
-    assert cli(*predict, "--by-place", "--json") == 0
-    assert json.loads(cli.out)["by_place"] is True
-    assert cli(*predict, "--id", "client", "--json") == 0
-    assert json.loads(cli.out)["by_place"] is False
+    assert cli(*predict, "--id", "client") == 0
 
 
 def test_what_could_be_the_id_is_suggested(cli: CommandLine, tmp_path: Path) -> None:
@@ -86,36 +68,27 @@ def test_what_could_be_the_id_is_suggested(cli: CommandLine, tmp_path: Path) -> 
     assert "(--id bank=loan_id --id fund=Kundennummer could be meant)" in cli.err
     written(tmp_path, "fund", "place,incomes,groups,sums,debt", fund)
     assert cli(*train) == 1
-    assert "--id COLUMN, or --id PARTY=COLUMN for each file; or add --by-place" in cli.err
+    assert "--id COLUMN, or --id PARTY=COLUMN for each file" in cli.err
 
 
-def test_pairing_by_place_is_shown_everywhere(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """Pairing by place is on the screen, on both pages, in the record and in the receipt; with an id nowhere."""
-    bare, run = by_place(files, tmp_path), tmp_path / "run"
-    assert cli("train", "--data", *bare, "--by-place", *WORDS, "--out", str(run)) == 0
-    assert PAIRED in cli.out
-    assert json.loads((run / "run.json").read_text())["by_place"] is True
-    for page in ("report.html", "summary.html"):
-        assert "Rows were paired by their place" in (run / page).read_text()
-    assert cli("party", "receipt", str(run)) == 0
-    assert PAIRED in cli.out
-    assert cli("party", "receipt", str(run), "--json") == 0
-    assert json.loads(cli.out)["by_place"] is True
-    assert cli("train", "--data", *files, "--id", "client", *WORDS, "--out", str(tmp_path / "ids")) == 0
-    assert PAIRED not in cli.out
-    assert json.loads((tmp_path / "ids" / "run.json").read_text())["by_place"] is False
-    assert "by their place" not in (tmp_path / "ids" / "report.html").read_text()
-
-
-def test_an_id_and_no_id_together_are_refused(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """One of the two; and by place, files of different lengths cannot be paired."""
-    train = ["train", "--data", *files, *WORDS, "--by-place", "--out", str(tmp_path / "run")]
-    assert cli(*train, "--id", "client") == 1
-    assert "give one of the two" in cli.err
-    file = Path(files[1].partition("=")[2])
-    file.write_text("\n".join(file.read_text().splitlines()[:-1]))
-    assert cli(*train) == 1
-    assert "the files differ in length, bank 120, fund 119 rows" in cli.err
+@pytest.mark.parametrize(
+    ("other", "cure"),
+    [("c00{}", "zeros at the front left out"), ("C{}", "capitals and small letters counted as one")],
+    ids=["zeros", "capitals"],
+)
+def test_ids_written_in_two_ways_are_noticed(
+    cli: CommandLine, files: list[str], tmp_path: Path, other: str, cure: str
+) -> None:
+    """Where few rows are in common, each file's ids are described, the cure is named, and no id is shown."""
+    bank = [f"{other.format(row) if row % 3 else f'c{row}'},{row * 7 % 11},{row % 2}" for row in range(ROWS)]
+    given = [written(tmp_path, "bank", "client,income,late", bank), files[1]]
+    train = ["train", "--data", *given, "--id", "client", *WORDS, "--quiet", "--out", str(tmp_path / "run")]
+    assert cli(*train) == 0
+    said = cli.err
+    assert "bank: 120 ids of" in said
+    assert "fund: 120 ids of 2 to 4 characters, of which 120 have small letters" in said
+    assert f"40 rows are in common; with {cure} there would be 120: write ids in one way" in said
+    assert "c119" not in said
 
 
 BANK, FUND = "client,income,late", "client,debt"

@@ -60,7 +60,7 @@ def test_one_command_line_names_every_partys_id_column(cli: CommandLine, tmp_pat
     home = tmp_path / "fund"
     ids = ["--id", "bank=number", "--id", "fund=client"]
     assert cli("init", "fund", "--home", str(home), "--data", str(file), *ids) == 0
-    assert 'id_column = "client"' in (home / "party.toml").read_text()
+    assert 'id = "client"' in (home / "party.toml").read_text()
     other = ["--home", str(tmp_path / "other"), "--data", str(file), "--id", "bank=number"]
     assert cli("init", "fund", *other) == 1
     assert "add --id fund=COLUMN" in cli.err

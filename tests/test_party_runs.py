@@ -12,14 +12,15 @@ from plumbob.party.plan_runs import SHORT as CHARACTERS
 from plumbob.party.plan_runs import PlanRuns, beginnings, make_run_folder, one_session, open_journal
 from plumbob.party.scores import refuse_unwritable
 from plumbob.party.settings import HomeSettings
+from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import FINISHED
 from plumbob.run_folder import JOURNAL, RunFolder
-from tests.party.support import run_parties
 from tests.party.verbs import Organisations
-from tests.protocol.support import made_up, plan_for, tables_for
+from tests.protocol.support import made_up, tables_for
+from tests.world import run_parties
 
-PLAN = plan_for((2, 3), protocol="exchange")
+PLAN = Plan.for_columns((2, 3))
 SHORT = PLAN.hash()[:CHARACTERS]
 
 
@@ -106,7 +107,7 @@ def test_a_refused_alignment_leaves_no_folder(home: Home, tmp_path: Path) -> Non
 @pytest.fixture
 def unaligned(tmp_path: Path) -> Organisations:
     """Three that know each other and are soon tired of waiting; nothing of theirs is at work."""
-    plan = plan_for((2, 2, 1), protocol="exchange")
+    plan = Plan.for_columns((2, 2, 1))
     tables = tables_for(plan, *made_up(columns=plan.columns))
     settings = {name: {"patience": 4.0} for name in tables}
     return Organisations(plan, tables, tmp_path, aligned=False, settings=settings)
@@ -142,7 +143,8 @@ def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     named = "(named after its plan's hash)"
     assert set(home.status().lines) == {
         f"run {SHORT} {named}: its run.json cannot be read: damaged, or written by another version",
-        f"run {good.path.name} of plan 'another': finished",
+        f"run {good.path.name} of plan 'another': finished; the plan allows 40 scored rows, counted by the peers that "
+        "answer",
     }
 
 

@@ -18,7 +18,7 @@ from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, unread
 
 EXAMPLE = """
 # joint.toml
-version = 2
+version = 3
 title = "Default within 12 months"
 [parties]                    # first the label party
 bank = { role = "label", features = 11 }
@@ -28,57 +28,43 @@ TWO = (Party("bank", "label", 11), Party("fund", "features", 12))
 THREE = (*TWO, Party("shop", "features", 3))
 MORE = tuple(Party(f"shop-{number}", "features", 3) for number in range(7))
 
-# The contract of DESIGN section 9, typed in again: section, key, default.
-CONTRACT = {
-    "data": {
-        "rows": 0,
-        "scale": "whitened",
-        "missing": "refuse",
-        "categorical": "refuse",
-        "bins": 0,
-        "plain": False,
-        "rare": 30,
-        "test_share": 0.0,
-    },
-    "model": {
-        "sigmoid": "fourier",
-        "start": "zero",
-        "epochs": 0,
-        "full_passes": 0,
-        "batch_size": 256,
-        "batches": "full",
-        "momentum": 0.5,
-        "remainder": "merge",
-        "learning_rate": 0.0,
-        "intercept": True,
-        "l2": 0.0,
-        "class_weight": "none",
-        "seed": 0,
-    },
-    "crypto": {
-        "protocol": "shares",
-        "key_bits": 2048,
-        "test_only_keys": False,
-        "replies": "packed",
-        "feature_bits": 13,
-        "residual_bits": 20,
-        "open": "never",
-        "most_rows": 0,
-        "lattice_set": 0,
-        "unmasked_gradients_for_the_arbiter": False,
-    },
-    "privacy": {
-        "noise": "none",
-        "noise_std": 0.0,
-        "epsilon": 1.0,
-        "delta": 1e-6,
-        "heuristic": {"G": 1.0, "T": 30, "e": 0},
-        "row_norm": 0.0,
-        "label_flip_epsilon": 0.0,
-    },
+# The contract, typed in again: section, key, default.
+CONTRACT: dict[str, dict[str, Any]] = {
+    "data": {"rows": 0, "bins": 0, "rare": 30, "test_share": 0.0},
+    "model": {"epochs": 0, "l2": 0.0, "class_weight": "none", "row_weights": False},
+    "opening": {"open": "never", "most_rows": 0, "release": "always"},
+    "privacy": {"noise": "none", "epsilon": 1.0, "delta": 1e-6},
     "accountability": {"evidence": "none", "days": 0, "auditors": {}},
     "tolerance": {"labels": 0.05, "features": 0.05},
 }
+STUDY = {
+    **CONTRACT,
+    "data": CONTRACT["data"] | {"scale": "standard"},
+    "model": CONTRACT["model"]
+    | {
+        "sigmoid": "taylor",
+        "start": "zero",
+        "batch_size": 256,
+        "batches": "reshuffled",
+        "momentum": 0.0,
+        "learning_rate": 0.1,
+        "intercept": True,
+        "seed": 0,
+    },
+    "opening": CONTRACT["opening"] | {"open": "own"},
+    "privacy": CONTRACT["privacy"]
+    | {"noise_std": 0.0, "heuristic": {"G": 1.0, "T": 30, "e": 0}, "row_norm": 0.0, "label_flip_epsilon": 0.0},
+    "study": {
+        "protocol": "exchange",
+        "key_bits": 2048,
+        "test_only_keys": False,
+        "replies": "packed",
+        "feature_bits": 16,
+        "residual_bits": 20,
+        "unmasked_gradients_for_the_arbiter": False,
+    },
+}
+"""What a study of the paper's protocol writes."""
 
 
 def mistakes_of(**keys: Any) -> list[str]:
@@ -88,35 +74,34 @@ def mistakes_of(**keys: Any) -> list[str]:
     return str(refusal.value).splitlines()
 
 
-def test_the_printed_defaults_are_the_contract() -> None:
-    """A plan that says nothing but its parties has exactly the documented keys and defaults."""
-    printed = tomllib.loads(Plan.from_toml(EXAMPLE).to_toml())
+@pytest.mark.parametrize("contract", [CONTRACT, STUDY], ids=["parties", "study"])
+def test_the_printed_defaults_are_the_contract(contract: dict[str, dict[str, Any]]) -> None:
+    """A plan that says nothing but its parties has exactly the documented keys and defaults, and so has a study."""
+    study = '[study]\nprotocol = "exchange"\n' if contract is STUDY else ""
+    printed = tomllib.loads(Plan.from_toml(EXAMPLE + study).to_toml())
     parties = printed.pop("parties")
-    assert printed.pop("version") == 2
+    assert printed.pop("version") == 3
     assert printed.pop("title") == "Default within 12 months"
     assert list(parties.items()) == [
         ("bank", {"role": "label", "features": 11}),
         ("fund", {"role": "features", "features": 12}),
     ]
-    assert printed == CONTRACT
+    assert printed == contract
 
 
 def test_a_flag_names_other_keys_by_their_flags() -> None:
     """A key is described once: its comment in the file and the help of its flag say the same."""
-    scale, bits = (key for key in KEYS if key.name in ("scale", "key_bits"))
-    assert scale.comment.startswith("whitened | standard | public | none; how each party scales")
-    assert scale.comment.endswith('needs noise = "rows"')
-    assert scale.help.endswith("needs --noise rows")
+    std, bits = (key for key in KEYS if key.name in ("noise_std", "key_bits"))
+    assert std.comment.endswith('with noise = "std"')
+    assert std.help.endswith("with --noise std")
     assert "only with --test-only-keys, noted" in bits.help
 
 
 def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None:
     """Whitespace, comments, the order of keys and 1 for 1.0 do not make another plan."""
-    plan = Plan.from_toml(EXAMPLE + "[model]\nepochs = 3\nlearning_rate = 1\n[data]\nrows = 900\n")
-    other = "version=2\n"
-    other += (
-        "title='Default within 12 months'\n[data]\nscale='whitened'\nrows=900 # known\n[model]\nlearning_rate=1.0\n"
-    )
+    plan = Plan.from_toml(EXAMPLE + "[model]\nepochs = 3\nl2 = 1\n[data]\nrows = 900\n")
+    other = "version=3\n"
+    other += "title='Default within 12 months'\n[data]\nrare=30\nrows=900 # known\n[model]\nl2=1.0\n"
     other += "epochs=3\n[parties.bank]\nfeatures=11\nrole='label'\n[parties.fund]\nrole='features'\nfeatures=12\n"
     assert Plan.from_toml(other).hash() == plan.hash()
     assert Plan.from_toml(plan.to_toml()).hash() == plan.hash()
@@ -128,7 +113,7 @@ PARTIES = {party.name: {"role": party.role, "features": party.features} for part
 
 def test_the_hash_is_frozen() -> None:
     """Two versions of the program must agree on a plan's hash."""
-    assert Plan(TWO, protocol="exchange").hash() == "28145ea985fc0de994e0b4027407513156fe70e5021a472522bea02c7be915f1"
+    assert Plan(TWO, protocol="exchange").hash() == "484d7f217823b071accf4172cd3bb7b6926ebb1971c335e1b65016b0b7e3b7da"
 
 
 def test_defaults_fit_the_protocol() -> None:
@@ -146,25 +131,25 @@ def test_another_protocol_brings_its_own_defaults() -> None:
     assert plan.replace(learning_rate=0.3).replace(protocol="clear").rate == 0.3
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, "2", True])
+@pytest.mark.parametrize("version", [0, 1, 2, "3", True])
 def test_another_version_is_refused(version: object) -> None:
     """A plan of a later program, or of an earlier one, is not taken for one of this."""
-    with pytest.raises(PlanError, match=r"version: expected 2, got .*; a later plan needs .* earlier one is drafted"):
+    with pytest.raises(PlanError, match=r"version: expected 3, got .*; a later plan needs .* earlier one is drafted"):
         Plan.from_dict({"version": version, "parties": PARTIES})
 
 
 def test_a_file_names_its_version() -> None:
     """Without it nobody knows whose defaults it was written for; flags and dictionaries are always of today."""
-    with pytest.raises(PlanError, match="version: the file names none; write version = 2 at its top"):
-        Plan.from_toml(EXAMPLE.replace("version = 2\n", ""))
-    assert Plan.from_dict({"parties": PARTIES}).version == 2
+    with pytest.raises(PlanError, match="version: the file names none; write version = 3 at its top"):
+        Plan.from_toml(EXAMPLE.replace("version = 3\n", ""))
+    assert Plan.from_dict({"parties": PARTIES}).version == 3
 
 
 @pytest.mark.parametrize("protocol", ["sshe", "hess", "spu"])
 def test_another_system_s_protocol_is_only_judged(protocol: str) -> None:
     """No file and no flag may name it."""
     with pytest.raises(PlanError, match=r"another system's, which only `check --from-...` judges"):
-        Plan.from_dict({"parties": PARTIES, "crypto": {"protocol": protocol}})
+        Plan.from_dict({"parties": PARTIES, "study": {"protocol": protocol}})
     with pytest.raises(PlanError, match=r"another system's, which only `check --from-...` judges"):
         Plan(TWO).replace(protocol=protocol)
 
@@ -188,23 +173,22 @@ JUDGED = {"protocol": "arbiter", "parties": (*TWO, Party("judge", "arbiter"))}
 PAIRS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "title": ("a", "b", {}),
     "rows": (300, 301, {}),
-    "key_bits": (2048, 3072, {}),
+    "key_bits": (2048, 3072, {"protocol": "exchange"}),
     "sigmoid": ("taylor", "exact", CLEAR),
     "class_weight": ("none", "balanced", CLEAR),
-    "row_weights": ("none", "label party", CLEAR),
+    "row_weights": (False, True, CLEAR),
     "noise": ("none", "sound", NOISY),
     "noise_std": (1.0, 2.0, {**NOISY, "noise": "std"}),
     "replies": ("packed", "paper", {"protocol": "exchange"}),
     "unmasked_gradients_for_the_arbiter": (False, True, JUDGED),
-    "scale": ("whitened", "standard", {"learning_rate": 0.1}),
+    "scale": ("whitened", "standard", CLEAR | {"learning_rate": 0.1}),
     "batches": ("full", "reshuffled", CLEAR),
     "bins": (0, 1, CLEAR),
     "momentum": (0.25, 0.5, CLEAR),
-    "learning_rate": (0.1, 0.2, {}),
-    "held_out_by": ("", TWO[0].name, {"test_share": 0.2}),
-    "lattice_set": (1, 2, {}),
-    "full_passes": (0, 1, {"epochs": 3}),
+    "learning_rate": (0.1, 0.2, CLEAR),
+    "seed": (0, 1, CLEAR),
     "days": (1, 2, {"evidence": "keep"}),
+    "release": ("always", "replayed", {"evidence": "keep"}),
 }
 AUDITORS = {"bank": "9f" * 32, "fund": "41" * 32}
 
@@ -215,13 +199,20 @@ def test_every_key_changes_the_hash(key: SettingKey) -> None:
     if key.name in PAIRS:
         first, second, company = PAIRS[key.name]
     elif key.choices:
-        first, second, company = key.choices[0], key.choices[1], {}
+        first, second, company = key.choices[0], key.choices[1], CLEAR if key.is_study else {}
     else:
-        first, second, company = key.default, not key.default, {}
+        first, second, company = key.default, not key.default, CLEAR if key.is_study else {}
         if not isinstance(key.default, bool):
             second = key.default + 0.25 if isinstance(key.default, float) else key.default + 1
     plans = [Plan(**{"parties": TWO, **company, key.name: value}) for value in (first, second)]
     assert plans[0].hash() != plans[1].hash()
+
+
+def test_a_study_of_shares_has_the_hash_of_the_plan() -> None:
+    """A seed is no key of a plan of parties, and a file says it only where it is set."""
+    assert Plan(TWO).replace(seed=7).hash() == Plan(TWO).hash()
+    assert "seed" not in Plan(TWO).to_toml()
+    assert Plan.from_toml(Plan(TWO, seed=7).to_toml()).seed == 7
 
 
 def test_auditors_are_signed_with_the_plan_however_they_are_written() -> None:
@@ -235,9 +226,15 @@ def test_auditors_are_signed_with_the_plan_however_they_are_written() -> None:
 
 @pytest.mark.parametrize(
     ("keys", "lacking"),
-    [({}, "how many days"), ({"days": 30}, "bank and fund named none"), ({"days": 30, "auditors": AUDITORS}, None)],
+    [
+        ({}, "how many days"),
+        ({"days": 30}, "none did"),
+        ({"days": 30, "auditors": {"fund": AUDITORS["fund"]}}, None),
+        ({"days": 30, "auditors": {"fund": AUDITORS["fund"]}, "release": "replayed"}, "auditor of bank"),
+        ({"days": 30, "auditors": {"bank": AUDITORS["bank"]}, "release": "replayed"}, None),
+    ],
 )
-def test_evidence_needs_days_and_auditors_before_anybody_signs(keys: dict[str, Any], lacking: str | None) -> None:
+def test_evidence_needs_days_and_an_auditor_before_anybody_signs(keys: dict[str, Any], lacking: str | None) -> None:
     """A plan without them can be judged, and says what it lacks."""
     text = unready_evidence(Plan(TWO).replace(evidence="keep", **keys))
     assert text is None if lacking is None else lacking in (text or "")
@@ -263,7 +260,7 @@ def test_all_mistakes_are_reported_one_line_each() -> None:
     protocol = "clear"
     [data]
     scale = "public"
-    [crypto]
+    [study]
     key_bits = 1024
     intercept = 1
     [privacy]
@@ -278,8 +275,8 @@ def test_all_mistakes_are_reported_one_line_each() -> None:
         'titel: unknown key; did you mean "title"?',
         'parties.bank.feature: unknown key; did you mean "features"?',
         'model.batchsize: unknown key; did you mean "batch_size"?',
-        "model.protocol: unknown key; it belongs in [crypto]",
-        "crypto.intercept: unknown key; it belongs in [model]",
+        "model.protocol: unknown key; it belongs in [study]",
+        "study.intercept: unknown key; it belongs in [model]",
         "odd: unknown key",
         'privacy.heuristic.g: unknown key; did you mean "G"?',
         'model.epochs: expected a whole number of at least 0, got "ten"',
@@ -289,7 +286,7 @@ def test_all_mistakes_are_reported_one_line_each() -> None:
     ]
     for line in expected:
         assert any(found.startswith(line) for found in lines), line
-    for beginning in ("parties.fund.role:", "data.scale:", "crypto.key_bits:"):
+    for beginning in ("parties.fund.role:", "data.scale:", "study.key_bits:"):
         assert any(found.startswith(beginning) for found in lines), beginning
 
 
@@ -297,9 +294,9 @@ def test_one_mistake_is_not_reported_twice() -> None:
     """A rule between keys says nothing where one of its keys is already wrong by itself."""
     tree = {"parties": {"a": {"role": "label", "features": 1}, "b": {"role": "features", "features": 1}}}
     with pytest.raises(PlanError) as refusal:
-        Plan.from_dict({**tree, "model": {"sigmoid": "exact"}, "crypto": {"protocol": "claer"}})
+        Plan.from_dict({**tree, "model": {"sigmoid": "exact"}, "study": {"protocol": "claer"}})
     assert str(refusal.value).splitlines() == [
-        'crypto.protocol: expected one of "shares", "clear", "exchange", "arbiter", got "claer"; did you mean "clear"?'
+        'study.protocol: expected one of "shares", "clear", "exchange", "arbiter", got "claer"; did you mean "clear"?'
     ]
 
 
@@ -331,11 +328,10 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
     [
         ({"protocol": "exchange", "sigmoid": "piecewise"}, "model.sigmoid", 'which carries "taylor"'),
         ({"protocol": "exchange", "sigmoid": "exact"}, "model.sigmoid", 'protocol = "clear"'),
-        ({"protocol": "shares", "sigmoid": "minimax"}, "model.sigmoid", 'which carries "fourier"'),
         ({"protocol": "exchange", "sigmoid": "minimax"}, "model.sigmoid", 'use that, or protocol = "clear"'),
         ({"protocol": "exchange", "class_weight": "balanced"}, "model.class_weight", "only the label party knows"),
-        ({"protocol": "exchange", "row_weights": "label party"}, "model.row_weights", "only the label party knows"),
-        ({"protocol": "shares", "noise": "sound", "row_norm": 1.0}, "privacy.noise", "nothing to add"),
+        ({"protocol": "exchange", "row_weights": True}, "model.row_weights", "only the label party knows"),
+        ({"protocol": "shares", "noise": "sound"}, "privacy.noise", "nothing to add"),
         ({"protocol": "exchange", "noise": "sound"}, "privacy.row_norm", "above 0"),
         ({"protocol": "exchange", "noise": "std", "row_norm": 1.0}, "privacy.noise_std", "above 0"),
         ({"protocol": "exchange", "noise_std": 1.0}, "privacy.noise_std", '"std" only'),
@@ -350,35 +346,28 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
             "privacy.noise",
             "learning_rate <= 1",
         ),
-        ({"parties": (*TWO, *MORE)}, "crypto.protocol", "two to 8 parties, got 9; leave some out"),
+        ({"parties": (*TWO, *MORE)}, "study.protocol", "two to 8 parties, got 9; leave some out"),
         ({"protocol": "exchange", "momentum": 0.5}, "model.momentum", "as in the paper"),
         ({"protocol": "clear", "momentum": 0.6}, "model.momentum", "at most 0.5"),
         ({"protocol": "exchange", "learning_rate": 0.0}, "model.learning_rate", 'scale = "whitened"'),
         ({"protocol": "exchange", "sigmoid": "fourier"}, "model.sigmoid", 'which carries "taylor"'),
-        ({"protocol": "clear", "lattice_set": 1}, "crypto.lattice_set", '"shares" only'),
-        ({"batches": "fixed", "learning_rate": 0.1}, "model.batches", "waste"),
-        ({"class_weight": "balanced", "learning_rate": 0.1}, "model.class_weight", "public rate"),
-        ({"sigmoid": "taylor"}, "model.sigmoid", "fourier"),
+        ({"batches": "fixed"}, "model.batches", "a constant or a public rule"),
+        ({"learning_rate": 0.1}, "model.learning_rate", "a constant or a public rule"),
+        ({"sigmoid": "taylor"}, "model.sigmoid", "a constant or a public rule"),
+        ({"heuristic": Heuristic(T=7)}, "privacy.heuristic", "leave it out"),
         ({"protocol": "exchange", "noise": "rows"}, "privacy.noise", "only labels can be protected"),
         ({"epochs": 31}, "model.epochs", "l2 = 0.01"),
-        ({"epochs": 31, "full_passes": 2}, "model.epochs", "l2 = 0.01"),
-        ({"full_passes": 2}, "model.full_passes", "a public rule says both"),
-        ({"epochs": 2, "full_passes": 3}, "model.full_passes", "at most the 2 epochs"),
-        ({"protocol": "exchange", "epochs": 3, "full_passes": 2}, "model.full_passes", "only shares and clear"),
-        ({"noise": "rows", "epochs": 3, "full_passes": 2}, "model.full_passes", "every pass uses all rows"),
-        ({"protocol": "arbiter"}, "crypto.protocol", "needs a party with role arbiter"),
-        ({"protocol": "exchange", "parties": (*TWO, Party("j", "arbiter"))}, "crypto.protocol", "has no arbiter"),
-        ({"key_bits": 1024}, "crypto.key_bits", "test_only_keys"),
-        ({"key_bits": 4096}, "crypto.key_bits", "2048 or 3072"),
-        ({"key_bits": 1000, "test_only_keys": True}, "crypto.key_bits", "multiple of 64"),
-        ({"key_bits": 64, "test_only_keys": True}, "crypto.key_bits", "at least 256"),
-        ({"protocol": "exchange", "replies": "paper", "reply_slots": 4}, "crypto.reply_slots", "has no slots"),
-        ({"replies": "paper"}, "crypto.replies", "nothing is handed back"),
-        ({"protocol": "exchange", "replies": "paper", "parties": THREE}, "crypto.replies", "public width"),
-        ({"protocol": "exchange", "replies": "all"}, "crypto.replies", "expected one of"),
-        ({"protocol": "exchange", "open": "never"}, "crypto.open", 'needs "shares"'),
-        ({"open": "all"}, "crypto.open", "expected one of"),
-        ({"unmasked_gradients_for_the_arbiter": True}, "crypto.unmasked", "no arbiter"),
+        ({"protocol": "arbiter"}, "study.protocol", "needs a party with role arbiter"),
+        ({"protocol": "exchange", "parties": (*TWO, Party("j", "arbiter"))}, "study.protocol", "has no arbiter"),
+        ({"protocol": "exchange", "key_bits": 1024}, "study.key_bits", "test_only_keys"),
+        ({"protocol": "exchange", "key_bits": 4096}, "study.key_bits", "2048 or 3072"),
+        ({"protocol": "exchange", "key_bits": 1000, "test_only_keys": True}, "study.key_bits", "multiple of 64"),
+        ({"key_bits": 64, "test_only_keys": True}, "study.key_bits", "at least 256"),
+        ({"protocol": "exchange", "replies": "paper", "parties": THREE}, "study.replies", "public width"),
+        ({"protocol": "exchange", "replies": "all"}, "study.replies", "expected one of"),
+        ({"protocol": "exchange", "open": "never"}, "opening.open", 'needs "shares"'),
+        ({"open": "all"}, "opening.open", "expected one of"),
+        ({"protocol": "exchange", "unmasked_gradients_for_the_arbiter": True}, "study.unmasked", "no arbiter"),
         ({"epsilon": 0.0}, "privacy.epsilon", "above 0"),
         ({"delta": 1.0}, "privacy.delta", "below 1"),
         ({"test_share": 1.0}, "data.test_share", "below 1"),
@@ -391,6 +380,9 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"evidence": "keep", "auditors": "9f"}, "accountability.auditors", "FINGERPRINT"),
         ({"evidence": "keep", "open": "own"}, "accountability.evidence", "floating point"),
         ({"evidence": "keep", "protocol": "exchange"}, "accountability.evidence", "floating point"),
+        ({"release": "replayed"}, "opening.release", 'without evidence = "keep"'),
+        ({"release": "replayed", "evidence": "keep", "parties": THREE}, "opening.release", "among 3 parties"),
+        ({"release": "after"}, "opening.release", "expected one of"),
         ({"intercept": 1}, "model.intercept", "true or false"),
         ({"epochs": True}, "model.epochs", "whole number"),
         ({"title": "two\nlines"}, "title", "one line"),
@@ -411,7 +403,7 @@ def test_what_cannot_be_carried_is_refused_with_its_reason(keys: dict[str, Any],
         {"protocol": "exchange", "parties": THREE, "noise": "sound", "row_norm": 1.0},
         {"protocol": "exchange", "replies": "paper", "key_bits": 3072},
         {"protocol": "arbiter", "parties": (*THREE, Party("judge", "arbiter")), "noise": "heuristic", "row_norm": 1},
-        {"protocol": "shares", "open": "never", "label_flip_epsilon": 1.0},
+        {"protocol": "clear", "label_flip_epsilon": 1.0},
         {"protocol": "exchange", "key_bits": 768, "test_only_keys": True},
         {"parties": (Party("bank", "label", 0), TWO[1])},
         {"rows": 100, "batches": "full"},
@@ -430,9 +422,9 @@ def test_what_can_be_carried_is_accepted(keys: dict[str, Any]) -> None:
     st.floats(1e-300, 1, exclude_max=True),
     st.integers(0, 2**63 - 1),
 )
-def test_toml_keeps_every_value(title: str, learning_rate: float, delta: float, seed: int) -> None:
+def test_toml_keeps_every_value(title: str, l2: float, delta: float, seed: int) -> None:
     """Text and numbers come back from TOML to the last bit."""
-    plan = Plan(TWO, title=title, learning_rate=learning_rate, delta=delta, seed=seed)
+    plan = Plan(TWO, title=title, l2=l2, delta=delta, seed=seed)
     assert Plan.from_toml(plan.to_toml()) == plan
 
 
@@ -495,7 +487,7 @@ def test_a_party_is_found_by_name() -> None:
         ({"epochs": 10**10}, "model.epochs: expected at most 1,000,000,000, got 10000000000"),
         ({"learning_rate": 1e308}, "model.learning_rate: expected at most 1,000,000"),
         ({"l2": 1e300}, "model.l2: expected at most 1e+30, got 1e+300"),
-        ({"key_bits": 2**20, "test_only_keys": True}, "crypto.key_bits: expected at most 8,192"),
+        ({"key_bits": 2**20, "test_only_keys": True}, "study.key_bits: expected at most 8,192"),
         ({"row_norm": 1e300}, "privacy.row_norm: expected at most 1,000,000"),
         ({"noise_std": 1e300}, "privacy.noise_std: expected at most 1,000,000"),
         ({"epsilon": 1e300}, "privacy.epsilon: expected at most 1,000,000"),
@@ -528,7 +520,7 @@ def test_a_check_can_be_calculated_at_the_limits(keys: dict[str, Any]) -> None:
     plan = Plan.for_columns(
         **{"features": (11, 12), "rows": 27000, "protocol": "clear", "row_norm": 1.0, **PAPER, **keys}
     )
-    assert len(check(plan)) >= 15
+    assert {finding.target for finding in check(plan)} >= {"labels", "features"}
 
 
 def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
@@ -547,14 +539,6 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
         Plan.load(path)
     path.write_text(EXAMPLE, encoding="utf-8-sig")
     assert Plan.load(path).parties == TWO
-
-
-def test_another_protocol_drops_the_number_of_a_lattice_set() -> None:
-    """`plan new` writes it out for shares; a flag that changes the protocol alone must not fail on it."""
-    written = Plan.for_columns((3, 4), lattice_set=2)
-    assert written.replace(protocol="exchange").lattice_set == 0
-    assert written.replace(protocol="shares").lattice_set == 2
-    assert written.replace(epochs=3).lattice_set == 2
 
 
 @pytest.mark.parametrize("keys", [{"noise": "rows"}, {"protocol": "exchange", "noise": "sound", "row_norm": 1.0}])

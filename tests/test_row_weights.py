@@ -35,7 +35,7 @@ def test_a_column_of_weights_is_no_feature(tmp_path: Path) -> None:
     assert picked.weights.tolist() == [0.25, 0.5]
     assert bank.digest() != read_table(table(tmp_path, ["1", "1", "0", "0.25"]), "id", "late", choices=WEIGHED).digest()
     fund = read_table(table(tmp_path, ["1"] * 4), "id", choices=ColumnChoices(drop=("late",)))
-    assert draft_for({"bank": bank, "fund": fund}, {})[0].row_weights == "label party"
+    assert draft_for({"bank": bank, "fund": fund}, {})[0].row_weights
 
 
 @pytest.mark.parametrize("cells", [["1", "1.5"], ["1", "-0.1"], ["1", ""], ["0", "0"], ["much", "little"]], ids=str)
@@ -47,11 +47,11 @@ def test_weights_are_numbers_from_0_to_1(tmp_path: Path, cells: list[str]) -> No
 
 def test_table_and_plan_must_agree() -> None:
     """Weights that the plan does not know, or a plan without its weights, are refused before training."""
-    weighed = Plan.for_columns((2, 3), protocol="clear", row_weights="label party")
+    weighed = Plan.for_columns((2, 3), protocol="clear", row_weights=True)
     data = made_up()
     for plan, other, words in (
-        (weighed, weighed.replace(row_weights="none"), "name its column with --weight"),
-        (weighed.replace(row_weights="none"), weighed, "the plan weighs no rows"),
+        (weighed, weighed.replace(row_weights=False), "name its column with --weight"),
+        (weighed.replace(row_weights=False), weighed, "the plan weighs no rows"),
     ):
         with pytest.raises(DataError, match=words):
             train(plan, tables_for(other, *data))
@@ -74,7 +74,7 @@ def test_a_fit_with_sample_weights_is_that_of_scikit_learn() -> None:
 
 def test_what_weights_let_a_label_party_read_is_said() -> None:
     """A row that counts 1 while all others count 0 is read like one with a label of its own; check names both ways."""
-    plan = Plan.for_columns((2, 3), row_weights="label party")
+    plan = Plan.for_columns((2, 3), row_weights=True)
     (found,) = (one for one in check(plan, 1000) if one.attack == "chosen-labels")
     assert found.verdict == "leaks"
     assert "if it lets that row count 1 and all others 0 (row_weights)" in found.why

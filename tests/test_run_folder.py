@@ -77,5 +77,5 @@ def test_a_record_whose_plan_cannot_be_read_is_refused(tmp_path: Path) -> None:
     folder = finished_run(tmp_path)
     text = folder.record_file.read_text()
     folder.record_file.write_text(text.replace("[parties]", "[partys]"))
-    with pytest.raises(DataError, match="the plan in the run record cannot be read"):
+    with pytest.raises(DataError, match="a part of the run record is not as in format"):
         folder.record()

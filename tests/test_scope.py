@@ -7,13 +7,13 @@ import pytest
 
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.protocol.shares.shape import LatticeShape
+from plumbob.protocol.shares.shape import RunShape
 from tests.command_line import CommandLine
 from tests.party.test_proposal import homes, proposed
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, tables_for
 
-PAGE = Path(__file__).parent.parent / "docs" / "scale.md"
+PAGE = Path(__file__).parent.parent / "docs" / "operations.md"
 README = Path(__file__).parent.parent / "README.md"
 TOO_MANY = 120_000_000  # Rows for two parties with two columns each, or fewer.
 REFUSAL = r"train on at most [\d,]+ rows"
@@ -82,7 +82,7 @@ def test_the_page_of_limits_is_right() -> None:
             keys = {"l2": 0.001} if "l2" in name else {}
             for count, figure in zip(head.strip("| ").split("|")[1:], figures, strict=True):
                 columns = _columns(2, int(count)) if "columns" in head else (10,) * int(count)
-                most = LatticeShape(Plan.for_columns(columns, **keys), 10).most_rows_proved
+                most = RunShape(Plan.for_columns(columns, **keys), 10).most_rows_proved
                 assert 0.9 * most < float(figure) * 1e6 <= most, (columns, keys)
                 compared += 1
     assert compared == 19
@@ -99,5 +99,5 @@ def test_the_readme_names_both_ends() -> None:
     assert found is not None
     few, at_few, many, at_many, at_many_with_l2 = map(float, found.groups())
     for columns, l2, millions in ((few, 0.0, at_few), (many, 0.0, at_many), (many, 0.001, at_many_with_l2)):
-        most = LatticeShape(Plan.for_columns(_columns(2, int(columns)), l2=l2), 10).most_rows_proved
+        most = RunShape(Plan.for_columns(_columns(2, int(columns)), l2=l2), 10).most_rows_proved
         assert 0.9 * most < millions * 1e6 <= most

@@ -43,7 +43,6 @@ def test_train_drafts_a_plan_from_files(cli: CommandLine, files: list[str]) -> N
     assert 'bank = { role = "label", features = 11 }' in result["plan"]
     assert 'fund = { role = "features", features = 6 }' in result["plan"]
     assert "\nbins = 5 " in result["plan"]
-    assert "\nplain = true " in result["plan"]
     assert result["remarks"][0].startswith("Drafted for 240 training rows, 3 numeric columns and 3 levels")
     assert result["test_rows"] == 60
     assert not any("fewer than" in remark for remark in result["remarks"])
@@ -69,31 +68,22 @@ def test_peers_whose_columns_add_nothing(cli: CommandLine, files: list[str]) -> 
     assert said.endswith("the plan's may hide what the peers' columns add; try more rows, or a larger --epsilon")
 
 
-def test_rows_without_a_label_are_left_out_on_request(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """They stop a run otherwise, and are counted."""
+def test_rows_without_a_label_are_left_out(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
+    """They are counted, also where nothing else is printed."""
     file = tmp_path / "bank.csv"
     lines = file.read_text().splitlines()
     blank = [line.rpartition(",")[0] + "," for line in lines[1:4]]
     file.write_text("\n".join([lines[0], *blank, *lines[4:]]) + "\n")
     words = ["--id", "client", "--label", "late", "--protocol", "clear", "--accept-leaks", "--drop", "name"]
     words += ["--out", str(tmp_path / "run"), "--json"]
-    assert cli("train", "--data", *files, *words) == 1
-    assert "--unlabelled drop" in cli.err
-    assert cli("train", "--data", *files, *words, "--unlabelled", "drop") == 0
+    assert cli("train", "--data", *files, *words) == 0
     printed = cli.read()
-    assert "bank: 3 rows have no label and are left out (--unlabelled)" in printed.err
+    assert "bank: 3 rows have no label and are left out" in printed.err
     result = json.loads(printed.out)
     assert result["rows"] + result["test_rows"] == ROWS - 3
     # What `party init` shows, and how plain columns would do.
     assert "distinct" in printed.err
     assert any("Plain columns with scikit-learn's C = 1, pooled" in line for line in result["remarks"])
-
-
-def test_the_newest_rows_are_held_out(cli: CommandLine, files: list[str]) -> None:
-    """The column that tells the time is no feature, and the newest fifth judges the model."""
-    result = trained(cli, files, "--drop", "name", "--split-by", "opened")
-    assert (result["rows"], result["test_rows"]) == (240, 60)
-    assert 'bank = { role = "label", features = 6 }' in result["plan"]
 
 
 def test_a_test_file_of_ones_own(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
@@ -109,12 +99,9 @@ def test_a_test_file_of_ones_own(cli: CommandLine, files: list[str], tmp_path: P
     assert set(result["quality"]) == {"test part"}
 
 
-@pytest.mark.parametrize("split", [[], ["--split-by", "opened"]], ids=["by chance", "by time"])
-def test_scores_say_which_rows_were_held_out(
-    cli: CommandLine, files: list[str], tmp_path: Path, split: list[str]
-) -> None:
-    """The scores' file says yes for a row held out, no for one trained on, and nothing for new rows or without ids."""
-    trained(cli, files, "--drop", "name", *split)
+def test_scores_say_which_rows_were_held_out(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
+    """The scores' file says yes for a row held out, no for one trained on, and nothing for new rows."""
+    trained(cli, files, "--drop", "name")
     with_new_row = []
     for word in files:
         party, _, file = word.partition("=")
@@ -129,8 +116,6 @@ def test_scores_say_which_rows_were_held_out(
     assert sorted(said.values()) == ["no"] * 240 + ["yes"] * 60
     rows_file = tmp_path / "run" / "parties" / "bank" / "rows.csv"
     assert rows_file.stat().st_mode & 0o777 == 0o600
-    cli.answer("predict", run, "--data", *files, "--by-place", "--out", str(out))
-    assert "held_out" not in out.read_text().splitlines()[0]
     rows_file.write_text("id,held_out\nsomebody,perhaps\n")
     assert cli("predict", run, "--data", *files, "--id", "client", "--out", str(out)) == 1
 
@@ -167,7 +152,7 @@ def test_ids_that_are_named_differently(cli: CommandLine, files: list[str], tmp_
     file.write_text(file.read_text().replace("client", "customer_no"))
     ids = ["--id", "bank=client", "--id", "fund=customer_no"]
     words = [*ids, "--label", "late", "--drop", "name", "--batch-size", "32", "--out", str(tmp_path / "run")]
-    cli.answer("train", "--data", *files, *words, "--protocol", "clear", "--split-by", "debt")
+    cli.answer("train", "--data", *files, *words, "--protocol", "clear", "--accept-leaks")
     scores = ["--out", str(tmp_path / "scores.csv")]
     assert cli.answer("predict", str(tmp_path / "run"), "--data", *files, *ids, *scores)["rows"] == ROWS
     plan = cli.answer("plan", "new", "--data", *files, *ids, "--label", "late")["plan"]
@@ -231,8 +216,6 @@ def test_a_plan_from_tables(cli: CommandLine, files: list[str]) -> None:
         (["--drop", "towm"], "no column 'towm' in any party's file; did you mean \"town\""),
         (["--category", "towm"], "no column 'towm' in any party's file; did you mean \"town\""),
         (["--positive", "maybe"], "expected one of the label's two classes"),
-        (["--split-by", "town"], "expected a date or a number in every row"),
-        (["--split-by", "age"], "no column 'age' in any party's file"),
     ],
 )
 def test_wrong_flags_are_explained(cli: CommandLine, files: list[str], words: list[str], message: str) -> None:

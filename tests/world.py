@@ -3,12 +3,13 @@
 A session is a purpose, a plan and tables; a world plays it with fixed roots, so that the same session says the same
 bytes each time. What a test adds is a hook: on the frames that pass between two parties, or on the events of a party's
 journal, each write being one. A hook may raise `Killed`, where a party dies, or `no_room()`, where its disk is full;
-such a party is started again, until all have ended.
+such a party is started again, until all have ended. A hook on frames may raise `Cut`, where the connection breaks.
 
     World(SESSIONS["training of two"], folder).run()                        over links and journals, in this process
     World(session, folder, on_event=Strike("label", 11)).run()              with a death at the label party's event 11
     World(session, folder, on_frame=changes).run()                          with other frames than were sent
     World(session, folder, over_tls=True).run()                             over connections as between organisations
+    World(session, folder).start("label", dies_after=1, patience=2.0)       one party alone, otherwise than agreed
     in_memory(session)                                                      the simulation: no links and no journals
 """
 
@@ -19,6 +20,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -28,7 +30,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from plumbob.crypto import Draws
-from plumbob.data import Table
+from plumbob.data import Batch, Table
 from plumbob.data.ids import PackedIds
 from plumbob.errors import DeadlineError, JournalError, TransportError
 from plumbob.lab.simulate import Run
@@ -37,7 +39,7 @@ from plumbob.net import Connection, Data
 from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity
 from plumbob.net.reliable import FRAME, MESSAGE
-from plumbob.net.websocket import Timeouts
+from plumbob.net.wire import Timeouts
 from plumbob.party import prediction, training
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.conversation import ConnectorFor
@@ -50,7 +52,9 @@ from plumbob.party.verbs.align import IntersectionOptions, intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.messages import HEADER, Message, decode
+from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.party import AfterStep
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.frozen.messages import ALIGNMENTS, SHARES, TRAININGS, rows_of
@@ -58,6 +62,7 @@ from tests.protocol.support import Tables, made_up, signers_of, tables_for
 
 PATIENCE = 60.0  # Seconds: a session that waits longer than this hangs.
 LINGERING = 0.2
+ANSWERED = Path("answered") / "count.json"  # In a party's folder: how many rows it has scored for others.
 QUERIES = (5, 3)  # Rows of each query of a prediction.
 Purpose = Literal["align", "train", "predict"]
 Result = TypeVar("Result")
@@ -107,15 +112,14 @@ def roots_of(plan: Plan) -> dict[str, bytes]:
     return {party.name: root_of(party.name) for party in plan.parties}
 
 
-STUDIED = ("flipped labels", "start")  # What no plan of organisations has.
 TWO, THREE = (2, 3), (2, 2, 1)
 PLANS: dict[str, Plan] = {
     **{
         name.removeprefix("shares "): Plan.for_columns(split, **keys)
         for name, (split, keys) in TRAININGS.items()
-        if name.startswith("shares") and not name.endswith(STUDIED)
+        if name.startswith("shares")
     },
-    "of two, row weights": Plan.for_columns(TWO, **SHARES | {"row_weights": "label party"}),
+    "of two, row weights": Plan.for_columns(TWO, **SHARES | {"row_weights": True}),
     "of two, few rows to score": Plan.for_columns(TWO, **SHARES | {"most_rows": 12}),
     "of three, class weights": Plan.for_columns(
         THREE, protocol="shares", epochs=1, test_share=0.2, class_weight="balanced", l2=0.01
@@ -213,11 +217,23 @@ def in_memory(session: Session) -> Run:
     return _model_of(session.agreed)
 
 
+def simulated(session: Session) -> dict[str, Any]:
+    """What every party of a training ends with in the simulation, as `Ends.outcome` has it."""
+    run = in_memory(session)
+    # A party's own columns are in its folder, and not in the record that it may send.
+    about = {party.name: replace(party, inputs=[]) for party in run.record.parties}
+    return {name: (part_numbers(part), about[name]) for name, part in run.model.parts.items()}
+
+
 # Connections.
 
 
 class Killed(BaseException):
     """What stands for `kill -9` inside this process: nothing of ours catches it."""
+
+
+class Cut(Exception):  # No error: it is what a network does.
+    """The connection breaks with this frame, and what is under way is lost."""
 
 
 def as_sent(sender: str, receiver: str, frame: bytes) -> Iterable[bytes]:
@@ -238,8 +254,14 @@ class Wire:
     def send(self, *parts: Data) -> None:
         if self.is_cut:
             raise TransportError("the wire is cut")
-        for frame in self._on_frame(self._own, self.peer, b"".join(parts)):
-            self.other.incoming.put(frame)
+        try:
+            for frame in self._on_frame(self._own, self.peer, b"".join(parts)):
+                self.other.incoming.put(frame)
+        except Cut:
+            for end in (self, self.other):
+                end.is_cut = True
+                end.incoming.put(None)
+            raise TransportError("the wire is cut") from None
 
     def receive(self, seconds: float) -> bytes:
         try:
@@ -289,6 +311,16 @@ class Switchboard:
         with self._changed:
             self._open.pop(name, None)
 
+    def connect(self, handlers: Mapping[str, OnConnection | None], on_frame: OnFrame) -> list[threading.Thread]:
+        """Both ends of a new connection, at work."""
+        first, second = handlers
+        ends = dict(zip(handlers, wires(first, second, on_frame), strict=True))
+        self.cables.extend(ends.values())
+        threads = [threading.Thread(target=handlers[name], args=(end,), daemon=True) for name, end in ends.items()]
+        for thread in threads:
+            thread.start()
+        return threads
+
     def _keep_connected(self, name: str, other: str) -> None:
         pair = frozenset((name, other))
         with self._changed:
@@ -298,12 +330,7 @@ class Switchboard:
             self._connected.add(pair)
         try:
             while all(self._open.get(end) is handler and handler is not None for end, handler in handlers.items()):
-                ends = dict(zip((name, other), wires(name, other, self._on_frame), strict=True))
-                self.cables.extend(ends.values())
-                threads = [threading.Thread(target=handlers[end], args=(ends[end],), daemon=True) for end in pair]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
+                for thread in self.connect(handlers, self._on_frame):
                     thread.join()
         finally:
             with self._changed:
@@ -340,7 +367,8 @@ class Addresses:
         self._names, self._ports = list(names), {name: free_port() for name in names}
         self._identities = {name: Identity.create(folder / f"identity of {name}", name) for name in names}
 
-    def connector(self, name: str) -> ConnectorFor:
+    def connector(self, name: str, largest: int = 1 << 26) -> ConnectorFor:
+        """Connections that take and give no longer message than this."""
         peers = [
             Peer(other, self._identities[other].certificate.der, self._address(name, other))
             for other in self._names
@@ -351,7 +379,7 @@ class Addresses:
             peers,
             listen=f"127.0.0.1:{self._ports[name]}",
             proxy=None,
-            largest_message=1 << 26,
+            largest_message=largest,
             on_connection=on_connection,
             timeouts=QUICK,
         )
@@ -374,6 +402,12 @@ def message_in(frame: bytes) -> Message | None:
     return decode(frame[FRAME.size :]) if is_message else None
 
 
+def number_in(frame: bytes) -> int:
+    """The number of a message on its link."""
+    _, number, _ = FRAME.unpack_from(frame)
+    return int(number)
+
+
 def in_frame(frame: bytes, message: Message) -> bytes:
     """The frame with another message in it."""
     return frame[: FRAME.size] + message.encode()
@@ -392,9 +426,7 @@ class EventJournal(SqliteJournal):
 
     def draws(self, root: bytes | None = None, fix: Any = lambda root: b"") -> Draws:
         given = self._world.roots[self._name] if root is None else root
-        found = super().draws(given, fix)
-        self._world.on_draws(self._name, found)
-        return found
+        return super().draws(given, fix)
 
     def _execute(self, statement: str, values: tuple[object, ...] = ()) -> Any:
         if self._is_made and not statement.startswith("SELECT"):
@@ -486,22 +518,44 @@ class World:
     folder: Path
     on_frame: OnFrame = as_sent
     on_event: OnEvent = lambda name, statement: None
-    on_draws: Callable[[str, Draws], None] = lambda name, draws: None
     over_tls: bool = False
+    board: Callable[[OnFrame], Switchboard] = Switchboard
     patience: float = PATIENCE
+    asked: int = sum(QUERIES)
+    """Rows that a prediction asks for."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """The most rows that these parties answer in predictions."""
 
     def __post_init__(self) -> None:
+        self.folder.mkdir(exist_ok=True)
         self.roots = roots_of(self.session.plan)
+        self._ends = Ends(self.session, self.folder)
+        self._place: Switchboard | Addresses = self.board(self._seen)
+        if self.over_tls:
+            self._place = Addresses(self.session.names, self.folder)
 
     def run(self) -> Ends:
         """All parties at once, each in a thread, and each started again when it died or its disk was full."""
-        self.folder.mkdir(exist_ok=True)
         self._ends = Ends(self.session, self.folder)
-        self._place: Switchboard | Addresses = Switchboard(self._seen)
-        if self.over_tls:
-            self._place = Addresses(self.session.names, self.folder)
         self._ends.results = together({name: partial(self._live, name) for name in self.session.names})
         return self._ends
+
+    def start(self, name: str, *, dies_after: int = 0, **changes: Any) -> "Future[Any]":
+        """One party alone, with these fields of its `PartyRun`; with `dies_after`, it dies once that pass is finished.
+
+        What it returns or raises is there when its journal is closed.
+        """
+        party_run = replace(self.party_run(name), **changes)
+
+        def die(batch: Batch, steps: int) -> None:
+            if batch.step == dies_after:
+                raise Killed
+
+        def work() -> Any:
+            with closing(EventJournal(party_run.folder / JOURNAL, self, name)) as journal:
+                return self._play(party_run, journal, die)
+
+        return later(work)
 
     def happen(self, name: str, statement: str) -> None:
         """One event of this party."""
@@ -514,15 +568,15 @@ class World:
         return frames
 
     def _live(self, name: str) -> Any:
-        place = self.folder / name
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        RunFolder(place).plan_file.write_text(self.session.agreed.to_toml())
         while True:
+            party_run = self.party_run(name)
+            if self.session.purpose != "train":
+                # Nothing resumes it: it begins with a new journal, as `align` and `predict` give it.
+                (party_run.folder / JOURNAL).unlink(missing_ok=True)
             try:
-                with closing(EventJournal(place / JOURNAL, self, name)) as journal:
-                    return self._play(name, journal)
+                with closing(EventJournal(party_run.folder / JOURNAL, self, name)) as journal:
+                    return self._play(party_run, journal)
             except Killed:
-                # Nothing resumes a prediction: it begins with a new journal, as `predict` gives it.
                 if self.session.purpose != "train":
                     raise
             except JournalError as error:
@@ -531,8 +585,10 @@ class World:
                 self._ends.stops.append(error)
 
     def party_run(self, name: str) -> PartyRun:
-        """This party's place in the session."""
+        """This party's place in the session, in a folder that is there."""
         place, signers, plan = self.folder / name, signers_of(tuple(self.session.names)), self.session.agreed
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        RunFolder(place).plan_file.write_text(plan.to_toml())
         return PartyRun(
             name,
             plan,
@@ -552,10 +608,10 @@ class World:
         auditor = auditors_of(names)[name].public
         return Keeping(self.folder / name / EVIDENCE, self.session.purpose, name, plan, auditor, certificates)
 
-    def _play(self, name: str, journal: SqliteJournal) -> Any:
-        party_run, session = self.party_run(name), self.session
+    def _play(self, party_run: PartyRun, journal: SqliteJournal, progress: AfterStep | None = None) -> Any:
+        name, session = party_run.name, self.session
         if session.purpose == "train":
-            return training.train(party_run, journal, root=self.roots[name])
+            return training.train(party_run, journal, progress, root=self.roots[name])
         if session.purpose == "align":
             # Several chunks, so that there is a middle to die in.
             go_on = None if session.at_least is None else lambda size: size >= (session.at_least or 0)
@@ -563,8 +619,30 @@ class World:
             return intersect(party_run, PackedIds.of(session.tables[name].ids), journal, options)
         part = in_memory(session).model.parts[name]
         if name == session.plan.label_party.name:
-            return prediction.ask(party_run, journal, part, range(sum(QUERIES)))
-        return prediction.answer(party_run, journal, part, AnsweredRows(party_run.folder / "answered" / "n.json"), None)
+            return prediction.ask(party_run, journal, part, range(self.asked))
+        limit = RowLimit(self.limits[name]) if name in self.limits else None
+        return prediction.answer(party_run, journal, part, AnsweredRows(party_run.folder / ANSWERED), limit)
+
+
+def later(work: Callable[[], Result]) -> "Future[Result]":
+    """What it returns or raises, in a thread of its own."""
+    future: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def failure(future: "Future[Any]") -> BaseException:
+    """The error with which it ended; a TimeoutError here means that it hangs."""
+    error = future.exception(PATIENCE)
+    assert error is not None
+    return error
 
 
 def together(starts: Mapping[str, Callable[[], Result]]) -> dict[str, Any]:
@@ -583,3 +661,12 @@ def together(starts: Mapping[str, Callable[[], Result]]) -> dict[str, Any]:
     for thread in threads:
         thread.join(4 * PATIENCE)
     return {name: ends.get(name, TimeoutError(f"{name} hangs")) for name in starts}
+
+
+def run_parties(starts: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
+    """What each returned, all of them at once; the first error is raised."""
+    ends = together(starts)
+    for end in ends.values():
+        if isinstance(end, BaseException):
+            raise end
+    return ends

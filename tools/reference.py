@@ -1,5 +1,4 @@
-"""Write the reference pages, docs/cli.md and docs/api.md, from the command line's own help and from docstrings, and the
-messages in docs/protocol.md from the schedules that channels keep to.
+"""Write the reference pages, docs/cli.md and docs/api.md, from the command line's own help and from docstrings.
 
 The examples at the top of docs/api.md are in tools/api_guide.md.
 
@@ -22,8 +21,7 @@ from plumbob.checking.rules import RULES
 from plumbob.cli import app
 from plumbob.cli.help import CODES, value_of
 from plumbob.party import verbs
-from plumbob.plan import KEYS, SECTIONS, Plan, SettingKey
-from plumbob.protocol.schedules import Due, training_schedule
+from plumbob.plan import KEYS, SECTIONS, SettingKey
 from plumbob.verb.plan_flags import PANEL, RARE_PANEL
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -39,67 +37,17 @@ PUBLIC = {
     "plumbob.attacks": (
         "View",
         "Attack",
-        "ActiveAttack",
-        "LabelClaim",
-        "ValueClaim",
+        "Claim",
         "Condition",
         "NotApplicable",
     ),
 }
 
 
-BEGIN, END = "<!-- schedules: begin -->", "<!-- schedules: end -->"
-SESSIONS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
-    "`exchange` of two": ((2, 3), {"protocol": "exchange", "batch_size": 16}),
-    "`arbiter` of two": ((2, 3), {"protocol": "arbiter", "batch_size": 16}),
-    "`shares` of two": ((2, 3), {}),
-    '`shares` of two, `open = "own"`, with a penalty': ((2, 3), {"open": "own", "l2": 0.05}),
-    "`shares` of three": ((2, 2, 1), {}),
-}
-LISTED_ROWS = 100
-
-
 def main() -> None:
     """Write all pages."""
     (DOCS / "cli.md").write_text(cli_page(), encoding="utf-8")
     (DOCS / "api.md").write_text(api_page(), encoding="utf-8")
-    (DOCS / "protocol.md").write_text(protocol_page(), encoding="utf-8")
-
-
-# The messages of training.
-
-
-def protocol_page() -> str:
-    """The page with the messages as the schedules have them today."""
-    text = (DOCS / "protocol.md").read_text(encoding="utf-8")
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    tables = (messages_table(title, *session) for title, session in SESSIONS.items())
-    return f"{before}{BEGIN}\n\n{''.join(tables)}{END}{after}"
-
-
-def messages_table(title: str, split: tuple[int, ...], keys: dict[str, Any]) -> str:
-    """Of one session, without the greeting: the set-up, one step, the end."""
-    schedule = training_schedule(Plan.for_columns(split, seed=1, **keys), LISTED_ROWS)
-    rows = next(schedule.batches())
-    due = [*schedule.set_up(), *schedule.step(1, rows), *schedule.finish()]
-    columns = ", ".join(map(str, split))
-    alike: dict[str, list[str]] = {}
-    for one in due:
-        alike.setdefault(_cells(one), []).append(f"{one.sender} → {one.receiver}")
-    lines = [
-        f"**{title}**, {columns} columns, {LISTED_ROWS} rows:",
-        "",
-        "| step | message | bytes | where | from whom to whom |",
-        "|---|---|---|---|---|",
-        *(f"| {cells} | {', '.join(ends)} |" for cells, ends in alike.items()),
-        "",
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _cells(due: Due) -> str:
-    where = f"{due.where}, may be repeated" if due.again else due.where
-    return f"{due.step} | {due.kind.name} | {due.size:,} | {where}"
 
 
 # The command line.
@@ -205,20 +153,16 @@ def plan_keys() -> Iterator[str]:
 
 
 def attacks_table() -> Iterator[str]:
-    """What every attack does, by whom, and where it comes from, as `check --explain` tells it."""
-    yield from ("", "## Attacks", "", "As `plumbob check --explain NAME` tells them; [Attacks](attacks.md) says")
-    yield from (
-        "when each works and what stops it.",
-        "",
-        "| attack | by, on | what it does | from |",
-        "|---|---|---|---|",
-    )
-    alike: dict[tuple[str, str, str], list[str]] = {}
+    """What every attack does, by whom, and where it comes from."""
+    yield from ("", "## Attacks", "", "[Attacks](attacks.md) says in detail")
+    yield from ("when each works and what stops it.", "", "| attack | by, on | from |", "|---|---|---|")
+    alike: dict[tuple[str, str], list[str]] = {}
     for rule in RULES:
-        by = "label party" if rule.by == "label" else "feature party"
-        alike.setdefault((rule.name, rule.story, rule.reference), []).append(f"{by}, {rule.target}")
-    for (name, story, reference), whom in alike.items():
-        yield f"| `{name}` | {'; '.join(whom)} | {cell(story)} | {cell(reference)} |"
+        for name, reference in rule.attacks.items():
+            by = f"{rule.by} party" if rule.by in ("label", "features") else f"the {rule.by} party"
+            alike.setdefault((name, reference), []).append(f"{by.replace('features', 'feature')}, {rule.target}")
+    for (name, reference), whom in sorted(alike.items()):
+        yield f"| `{name}` | {'; '.join(dict.fromkeys(whom))} | {cell(reference)} |"
 
 
 def default_in_file(key: SettingKey) -> str:

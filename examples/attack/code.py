@@ -3,16 +3,14 @@
 View: a feature party's own columns and its first sums. Cost: one product. Condition: none; it is a guess.
 """
 
-import numpy as np
-
-from plumbob.lab.attacks.interface import Attack, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, NotApplicable, View
 
 
-def label_direction(view: View) -> LabelClaim | NotApplicable:
+def label_direction(view: View) -> Claim | NotApplicable:
     """Every row's score under the weights after one step from zero."""
     if not view.has_sums:
         return NotApplicable("this party saw no sums: there is no first step to look at")
-    return LabelClaim(beliefs=-view.X @ view.sums[0], is_determined=np.zeros(view.rows, dtype=bool))
+    return Claim.of_labels(beliefs=-view.X @ view.sums[0])
 
 
 ATTACKS = (Attack("label-direction", "features", label_direction, reference="an example"),)

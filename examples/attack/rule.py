@@ -1,23 +1,16 @@
 """`label-direction`, as a plan is judged on it."""
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.rule import AttackRule, Judgement, degrades, without_sums
+from plumbob.checking.rules.rule import Judged, Rule
+from plumbob.checking.words import DEGRADES
 
 
-def judge(figures: Figures, party: str) -> Judgement:
-    """It needs one sum, and nothing says how much of the label lies in its direction."""
-    why = f"The first of {figures.steps} steps points {party} to where positives lie: a guess, as good as its columns."
-    return without_sums(figures, party) or degrades(why)
+def direction(figures: Figures, by: str) -> Judged | None:
+    """Judge the first sum: nothing says how much of the label lies in its direction."""
+    if not figures.sees_sums or not figures.columns(by):
+        return None
+    why = f"The first of {figures.steps} steps points {by} to where positives lie: a guess, as good as its columns."
+    return Judged(DEGRADES, "guess on which side positives are frequent", why)
 
 
-RULE = AttackRule(
-    name="label-direction",
-    by="features",
-    target="labels",
-    reference="an example",
-    story=(
-        "The first step moves the weights to the side where positives are frequent. "
-        "Rows on that side are guessed to be positive."
-    ),
-    judge=judge,
-)
+RULES = (Rule({"label-direction": "an example"}, "features", "labels", direction),)

@@ -7,6 +7,8 @@ offers is imported when it is asked for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from plumbob.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from plumbob import attacks, datasets, errors, party
     from plumbob.checking.check import check
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from plumbob.lab.simulate import load
     from plumbob.lab.simulate.estimator import VerticalLogisticRegression
     from plumbob.plan import PAPER, Plan
-
-__version__ = "0.1.0"
 
 _OFFERED = {
     "PAPER": "plumbob.plan",

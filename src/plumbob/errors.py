@@ -101,6 +101,12 @@ class BudgetExceededError(PrivacyError):
     for_peers = "its limit on what it gives away is reached; the reason is shown there"
 
 
+class ScoresWaitError(PrivacyError):
+    """The plan opens scores only after a replay, and no statement here says that it was clean."""
+
+    for_peers = "scores wait for your auditor's statement that your training was replayed and is clean"
+
+
 class ProtocolError(PlumbobError):
     """The rules of the protocol were, or would be, broken."""
 

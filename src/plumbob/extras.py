@@ -8,7 +8,7 @@ from plumbob.errors import PlumbobError
 EXTRA_OF = {
     "flint": "lab",
     "gmpy2": "lab",
-    "jinja2": "lab",
+    "matplotlib": "lab",
     "sklearn": "lab",
     "starlette": "lab",
     "uvicorn": "lab",

@@ -4,10 +4,10 @@ It holds no features, no labels, no keys and, but for the model's weights, nothi
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
@@ -15,9 +15,11 @@ from plumbob.counting import counted, seconds
 from plumbob.errors import DataError, PlanError
 from plumbob.plan import PROTOCOLS, Plan
 
-FORMAT = 2
+FORMAT = 3
 FINISHED = "finished"
 ONLY_IN_MEMORY = {"transcripts", "parsed_plan"}
+VERDICTS = ("leaks", "degrades", "blocked")
+TARGETS = ("labels", "scores", "features", "weights", "ids")
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Finding:
     target: str
     """What the attack is after: labels, scores or features."""
     verdict: str
-    """The verdict: leaks, degrades, blocked or not applicable."""
+    """The verdict: leaks, degrades or blocked."""
     why: str
     reference: str
     fix: str
@@ -54,60 +56,21 @@ class Finding:
     """honest: everyone keeps to the protocol; cheating: the attacker uses data of its choice, or other software."""
     changes: dict[str, Any] = field(default_factory=dict)
     """The plan's keys that stop it, by flat names, with their new values; `fix` says the same as flags to type."""
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Finding":
-        """Read a finding from JSON, which has lists for tuples."""
-        interval = stored.get("interval")
-        tuples = {"interval": interval and tuple(interval), "conditions": tuple(stored.get("conditions", ()))}
-        return cls(**{**stored, **tuples})
+    can: str = ""
+    """What the party can read, as the words after "can"."""
+    attacks: tuple[str, ...] = ()
+    """The attacks that read it; `attack` is the one that reads most."""
 
 
 @dataclass(frozen=True)
-class Promise:
-    """One theorem of the paper: what it says of a plan or a run, and what was measured, None before a run."""
+class InputColumn:
+    """One column of a party's own table, as it was read."""
 
-    theorem: str
-    says: str
-    promised: float
-    measured: float | None = None
-    is_kept: bool | None = None
-
-
-@dataclass(frozen=True)
-class LedgerCurve:
-    """One party's equations about one kind of unknown, cumulated over steps; a few hundred steps at most are kept."""
-
-    party: str
-    unknown: str
-    """What the equations are about: labels, scores or features."""
-    about: str
-    unknowns: int
-    steps: list[int]
-    equations: list[int]
-    independent: list[int]
-    is_exact: bool
-    """Whether `independent` is a real rank; otherwise it is an upper bound."""
-    is_planned: bool
-    """Whether this comes from the plan's numbers; otherwise from what the party really saw."""
-
-
-@dataclass(frozen=True)
-class AttackCurve:
-    """What one attack reaches with what was seen up to the end of each epoch."""
-
-    attack: str
-    by: str
-    against: str
-    target: str
-    epochs: list[int]
-    rates: list[float]
-    low: list[float]
-    high: list[float]
-    baseline: float
-    """The best baseline's rate at the end of the run."""
-    guessing: float | None
-    """The share of the more frequent class, for labels."""
+    name: str
+    kind: str
+    lowest: str
+    """The lowest value, a date as a date; empty for texts, for yes and no, and where there is none."""
+    highest: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,6 +89,8 @@ class PartyRecord:
     """The hash over all bytes sent to each peer; it must equal the peer's hash over what it received."""
     received_streams: dict[str, str]
     """The hash over all bytes that came from each peer."""
+    inputs: list[InputColumn] = field(default_factory=list)
+    """The columns of its table as they were read; a party's own are in its folder, not in the record that it sends."""
 
     def __repr__(self) -> str:
         """The party without coefficients: a notebook shows whatever its cell ends with."""
@@ -166,18 +131,10 @@ class RunRecord:
     accepted_evidence: bool = False
     predicted_class: str = ""
     """The class of the label that a score speaks for, at whoever has the label."""
-    by_place: bool = False
-    """Whether the parties' files were paired by the place of their rows, without an id."""
     findings: list[Finding] = field(default_factory=list)
     """The findings of the red team, if it was asked."""
     predicted: list[Finding] = field(default_factory=list)
     """The findings of `check` for the same plan."""
-    ledger: list[LedgerCurve] = field(default_factory=list)
-    """Equations against unknowns: as seen where the run was audited, otherwise as planned."""
-    curves: list[AttackCurve] = field(default_factory=list)
-    """Attacks by epoch, where the run was audited."""
-    theorems: dict[str, list[Promise]] = field(default_factory=dict)
-    """The paper's theorems about its noise, for the `plan` and for the `run`, where they apply."""
     notes: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     """Remarks about the data and the quality that readers of the figures should know."""
@@ -217,42 +174,31 @@ class RunRecord:
 
     @classmethod
     def from_dict(cls, stored: Any, source: object) -> "RunRecord":
-        """Read a record strictly: one of another format, or with other fields, is refused."""
-        names = {item.name for item in fields(cls)} - ONLY_IN_MEMORY
-        if not isinstance(stored, dict) or stored.get("format") != FORMAT or set(stored) != names:
+        """Read a record strictly: one of another format, with other fields or of other types, is refused."""
+        if not isinstance(stored, dict) or stored.get("format") != FORMAT:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:
-            typed = {name: _restore_field(name, stored[name]) for name in (*_LISTS, "theorems")}
-            for name, kind in _types().items():
-                msgspec.convert(stored[name], kind)
-        except (TypeError, AttributeError, msgspec.ValidationError) as error:
-            raise DataError(f"{source}: a part of the run record has other fields than format {FORMAT}") from error
+            known = msgspec.structs.asdict(msgspec.convert(stored, _stored_form()))
+            record = cls(**known, parsed_plan=_parse_plan(stored["plan"], source))
+            is_same = json.loads(record.to_json()) == stored
+        except (ValueError, msgspec.ValidationError) as error:
+            raise DataError(f"{source}: a part of the run record is not as in format {FORMAT}") from error
+        # A field that is unknown within a part would be read past.
+        if not is_same:
+            raise DataError(f"{source}: a part of the run record has other fields than format {FORMAT}")
         if stored["protocol"] not in PROTOCOLS:
             raise DataError(f"{source}: the run record names a protocol that this version does not know")
-        return cls(**{**stored, **typed}, parsed_plan=_parse_plan(stored["plan"], source))
-
-
-_LISTS: dict[str, Callable[[Any], Any]] = {
-    "parties": lambda one: PartyRecord(**one),
-    "findings": Finding.from_dict,
-    "predicted": Finding.from_dict,
-    "ledger": lambda one: LedgerCurve(**one),
-    "curves": lambda one: AttackCurve(**one),
-}
+        if not all(one.target in TARGETS and one.verdict in VERDICTS for one in (*record.findings, *record.predicted)):
+            raise DataError(f"{source}: a finding in the run record has a verdict or a target that nobody knows")
+        return record
 
 
 @cache
-def _types() -> dict[str, Any]:
-    """The type of each field that JSON holds: a record may be somebody else's."""
+def _stored_form() -> type[msgspec.Struct]:
+    """The struct that run.json holds: a record may be somebody else's, so every type is checked."""
     kinds = {name: kind for name, kind in get_type_hints(RunRecord).items() if name not in ONLY_IN_MEMORY}
-    return {**kinds, "account": dict[str, str | dict[str, str]]}
-
-
-def _restore_field(name: str, stored: Any) -> Any:
-    """The value of a field, from JSON's dictionaries."""
-    if name == "theorems":
-        return {about: [Promise(**one) for one in promises] for about, promises in stored.items()}
-    return [_LISTS[name](one) for one in stored]
+    kinds["account"] = dict[str, str | dict[str, str]]
+    return msgspec.defstruct("StoredRecord", list(kinds.items()), forbid_unknown_fields=True)
 
 
 def _parse_plan(plan: Any, source: object) -> Plan:
@@ -264,3 +210,11 @@ def _parse_plan(plan: Any, source: object) -> Plan:
 
 def _for_json(items: list[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in items if name not in ONLY_IN_MEMORY}
+
+
+if not TYPE_CHECKING:  # A name that does not exist stays an error to a type checker.
+
+    def __getattr__(name: str) -> Any:
+        from plumbob.retired import no_attribute  # Late: hardly any name is missing.
+
+        raise no_attribute("plumbob.record", name)

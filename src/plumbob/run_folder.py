@@ -5,6 +5,7 @@
       report.html, summary.html                  in a simulation, or after `plumbob report`: the page, and the decision
                                                  sheet, the same on one page for whoever says yes or no
       parties/NAME/part.json                     one party's part of the model, for its owner alone
+      parties/NAME/columns.json                  on a network: the columns of its own table with their ends, for itself
       parties/NAME/transcript.npz                in a simulation: what each party saw
       parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
       receipt.json                               on a network, the record signed by whoever kept it
@@ -21,13 +22,15 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
 
 from plumbob.counting import size
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.record import RunRecord
+from plumbob.record import InputColumn, PartyRecord, RunRecord
 
 RECORD = "run.json"
 LARGEST_RECORD = 1 << 20  # Bytes: a peer's record is parsed too.
@@ -70,6 +73,27 @@ class RunFolder:
     def part_file(self, name: str) -> Path:
         """The file of one party's part of the model."""
         return self.party_folder(name) / "part.json"
+
+    def columns_file(self, name: str) -> Path:
+        """The file of the lowest and highest values of a party's columns: run.json may be sent to a peer."""
+        return self.party_folder(name) / "columns.json"
+
+    def keep_columns(self, name: str, inputs: list[InputColumn]) -> None:
+        self.columns_file(name).write_bytes(msgspec.json.encode(inputs))
+
+    def with_columns(self, record: RunRecord) -> RunRecord:
+        """The record with the columns that lie here beside it, for the eyes of whoever holds their table."""
+        # A plan's names are names of folders; a record may say anything.
+        planned = {party.name for party in record.parsed_plan.parties}
+        known = [replace(one, inputs=self._columns(one)) if one.name in planned else one for one in record.parties]
+        return replace(record, parties=known)
+
+    def _columns(self, party: PartyRecord) -> list[InputColumn]:
+        file = self.columns_file(party.name)
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=list[InputColumn]) if file.exists() else party.inputs
+        except msgspec.DecodeError as error:
+            raise DataError(f"{file}: damaged, or written by another version; delete it to go on") from error
 
     def transcript_file(self, name: str) -> Path:
         """The file, in a simulation, of what one party saw and did."""

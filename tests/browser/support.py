@@ -4,11 +4,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from plumbob.checking.filing import with_predictions
-from plumbob.lab.audit.again import as_seen_under
-from plumbob.lab.audit.filing import with_findings
+from plumbob.checking.filing import with_findings, with_predictions
 from plumbob.lab.audit.redteam import audit, passive_names
-from plumbob.lab.audit.truth import Truth
 from plumbob.lab.reports.compared_runs import ComparedRun, LabelsRead
 from plumbob.lab.simulate import Run
 from plumbob.record import RunRecord
@@ -22,15 +19,15 @@ QUALITY: dict[str, dict[str, dict[str, float | None]]] = {
     }
 }
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "exchange": ("exchange", {}),
-    "noise": ("exchange", {"noise": "std", "noise_std": 9.0}),
+    "exchange": ("exchange", {"batch_size": 8, "row_norm": 1.0}),
+    "noise": ("exchange", {"batch_size": 8, "row_norm": 1.0, "noise": "std", "noise_std": 9.0}),
     "shares": ("shares", {}),
 }
 
 
 def audited(run: Run) -> RunRecord:
     """A run's record with everything that an audit leaves in it."""
-    return with_findings(run.record, Truth.of(run), audit(run, passive_names()))
+    return with_findings(run.record, audit(run, passive_names()))
 
 
 @cache
@@ -43,18 +40,16 @@ def noisy_record() -> RunRecord:
 
 def own_side(record: RunRecord) -> RunRecord:
     """What one party has of it: nobody attacked, and only predictions are known."""
-    return with_predictions(
-        replace(record, parties=record.parties[:1], findings=[], curves=[], theorems={}, quality={})
-    )
+    return with_predictions(replace(record, parties=record.parties[:1], findings=[]))
 
 
 @cache
 def three_ways() -> tuple[ComparedRun, ...]:
-    """The demo's three ways on made-up rows, as their protocols would show them."""
+    """The demo's three ways on made-up rows."""
     found = []
     for name, (protocol, keys) in WAYS.items():
-        run = small_run((2, 9), rows=60, epochs=3, batch_size=8, row_norm=1.0, **keys)
-        seen = as_seen_under(Truth.of(run).plan.replace(protocol=protocol), run)
-        filed = replace(seen, record=replace(audited(seen), quality=QUALITY))
-        found.append(ComparedRun(name, "a story.", filed.record, LabelsRead(0.5, 0.75), f"{name}.html"))
+        record = audited(small_run((2, 9), rows=60, epochs=3, protocol=protocol, **keys))
+        found.append(
+            ComparedRun(name, "a story.", replace(record, quality=QUALITY), LabelsRead(0.5, 0.75), f"{name}.html")
+        )
     return tuple(found)

@@ -4,26 +4,15 @@ import importlib.util
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from itertools import cycle, permutations
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Tab
-from tests.browser.looks import (
-    DESKTOP,
-    HEIGHT,
-    PHONE,
-    SCHEMES,
-    SMALLEST_IN_LARGE,
-    WIDTHS,
-    WITHOUT_FADING,
-    faint,
-    violations,
-)
+from tests.browser.looks import DESKTOP, HEIGHT, PHONE, SCHEMES, WIDTHS, WITHOUT_FADING, violations
 from tools.site import ROOT, sources
 
 
@@ -67,12 +56,6 @@ def test_pictures_are_drawn(tab: Tab, address: str) -> None:
 EVERY_PAGE = sorted(name.removesuffix(".md") for name in sources().values())
 # Pictures, code, wide tables, formulas, and the page that everybody opens first.
 ONE_OF_EACH_KIND = ("benchmarks", "concepts", "index", "lattice", "tutorial")
-# The width and the colours for axe-core, and the other ones.
-COMBINATIONS = [
-    (asked, other, scheme, changed)
-    for asked, other in permutations((PHONE, DESKTOP))
-    for scheme, changed in permutations(SCHEMES)
-]
 
 
 def opened(tab: Tab, address: str, name: str) -> Page:
@@ -83,45 +66,21 @@ def opened(tab: Tab, address: str, name: str) -> Page:
     return page
 
 
-def look(page: Page, width: int, *, some_of_each_kind: bool) -> None:
-    """Look for anything sideways, and for anything that axe-core objects to."""
-    page.set_viewport_size({"width": width, "height": HEIGHT})
-    assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, width)
-    assert violations(page, some_of_each_kind=some_of_each_kind) == [], (page.url, width)
-
-
 @pytest.mark.timeout(900)
 def test_every_page_on_a_phone_and_on_a_desktop(tab: Tab, address: str) -> None:
-    """Nothing sideways on either; on some pages no faint text, and nothing that axe-core objects to.
+    """Nothing sideways on either; nothing that axe-core objects to, in both colours, on a page of each kind.
 
-    All pages have one template, and the long run looks at every one: here a page with each kind of content is enough,
-    and which screen and which colours axe-core sees changes from page to page.
+    All pages have one template.
     """
     assert {*ONE_OF_EACH_KIND} <= {*EVERY_PAGE}
     # Each page would make the index of all pages, for a search that nobody here types into.
     tab.page.route("**/search.json", lambda route: route.fulfill(json={"config": {}, "items": []}))
-    for name, (asked, other, scheme, changed) in zip(EVERY_PAGE, cycle(COMBINATIONS), strict=False):
-        page = opened(tab, address, name)
-        for width in (other, asked):
-            page.set_viewport_size({"width": width, "height": HEIGHT})
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, (page.url, width)
-        for colours in (changed, scheme) if name in ONE_OF_EACH_KIND else ():
-            page.emulate_media(color_scheme=colours)
-            assert faint(page, SMALLEST_IN_LARGE) == [], (page.url, colours)
-        if name in ONE_OF_EACH_KIND:
-            look(page, asked, some_of_each_kind=True)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("colours", SCHEMES)
-def test_every_page_at_every_width(new_tab: Callable[..., Tab], address: str, colours: str) -> None:
-    """All rules of axe-core, on every page, at three widths, in both colours."""
-    tab = new_tab(color_scheme=colours, reduced_motion="reduce")
     for name in EVERY_PAGE:
         page = opened(tab, address, name)
-        for width in WIDTHS:
-            look(page, width, some_of_each_kind=False)
+        for width, scheme in zip(WIDTHS, SCHEMES, strict=True):
+            tab.on_screen(width, HEIGHT, scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+            assert name not in ONE_OF_EACH_KIND or violations(page) == [], (name, width)
 
 
 def test_a_keyboard_reaches_wide_tables(tab: Tab, address: str) -> None:

@@ -11,18 +11,16 @@ import pytest
 import plumbob
 from plumbob import datasets
 from plumbob.checking.advice import as_parameters, merged
-from plumbob.checking.check import check, explain, notes
+from plumbob.checking.check import check, figures_of, judge_figures, notes
 from plumbob.checking.figures import Figures
-from plumbob.checking.forecast import Forecast, reading
-from plumbob.checking.rules import names
-from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.data import split_array
 from plumbob.errors import PlanError
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan, in_words
-from plumbob.record import Finding
 
+NO_FINDING = "no finding"
 ON_OPENED_WEIGHTS = {"label-counts", "label-chosen-rows"}
 CLIPPED: dict[str, Any] = {"row_norm": 1.0}
 
@@ -33,8 +31,9 @@ def plan_of(split: tuple[int, ...] = (11, 12), **keys: Any) -> Plan:
 
 
 def verdicts(plan: Plan, **keys: Any) -> dict[tuple[str, str, str], str]:
-    """The verdicts by attack, attacker and target."""
-    return {(one.attack, one.by, one.target): one.verdict for one in check(plan, **keys)}
+    """The worst verdicts by attack, attacker and target."""
+    found = reversed(judge_figures(figures_of(plan, **keys)))
+    return {(name, one.by, one.target): one.verdict for one in found for name in one.attacks}
 
 
 def labels(plan: Plan, attack: str, **keys: Any) -> str:
@@ -43,22 +42,23 @@ def labels(plan: Plan, attack: str, **keys: Any) -> str:
 
 
 CHEATING = {
-    *("label-chosen-rows", "packing", "claimed-width", "off-the-circle", "garbage-replies", "altered-shares"),
-    *("masked-shares", "steering", "chosen-labels", "chosen-column", "false-residual", "score-control"),
+    *("label-chosen-rows", "packing", "altered-shares", "masked-shares", "steering", "chosen-labels"),
+    *("chosen-column", "false-residual"),
 }
 
 
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
 def test_a_finding_says_whether_somebody_cheats(protocol: str) -> None:
     """Own data of one's choice and other software are cheating; everything else honest parties can do."""
-    findings = check(plan_of((7, 8, 8), protocol=protocol), predicted=100)
+    findings = check(plan_of((7, 8, 8), protocol=protocol))
     assert {one.attack for one in findings if one.assumes == "cheating"} == {
         one.attack for one in findings if one.attack in CHEATING
     }
-    assert {one.assumes for one in findings} == {"honest", "cheating"}
+    # In `clear` everything is calculated in one place, and nobody could cheat.
+    assert {one.assumes for one in findings} == ({"honest"} if protocol == "clear" else {"honest", "cheating"})
 
 
-UNFIXED = ("score-control", "chosen-column")
+UNFIXED = ("chosen-column",)
 
 
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
@@ -71,7 +71,7 @@ def test_findings_are_whole(protocol: str) -> None:
     keys = Counter((one.attack, one.by, one.against, one.target) for one in findings)
     assert set(keys.values()) == {1}
     for one in findings:
-        assert one.verdict in (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+        assert one.verdict in (LEAKS, DEGRADES, BLOCKED)
         assert one.why.endswith(".")
         assert one.reference
         assert bool(one.fix) is (one.verdict in (LEAKS, DEGRADES) and one.attack not in UNFIXED)
@@ -96,10 +96,10 @@ def calls_of(plan: Plan) -> int:
 def test_several_feature_parties_are_judged_apart() -> None:
     """Each by its own columns, and their features each as a target of the label party."""
     findings = check(plan_of((11, 1, 8), batch_size=16))
-    signs = {one.by: one.verdict for one in findings if one.attack == "label-sign"}
-    assert signs == {"features": DEGRADES, "features-2": LEAKS, "features+features-2": LEAKS}
+    named = {one.by: one.can for one in findings if one.attack == "label-chosen-rows"}
+    assert {by: re.findall(r"\d+", can) for by, can in named.items()} == {"features": ["1"], "features-2": ["8"]}
     by_label = [one for one in findings if one.by == "label"]
-    assert {one.against for one in by_label if one.target == "scores"} == {"features", "features-2"}
+    assert {one.against for one in by_label if one.target == "scores"} == {"features+features-2"}
 
 
 def test_a_plan_may_be_a_plan_a_file_or_a_dictionary(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_plan_may_be_a_plan_a_file_or_a_dictionary(tmp_path: Path) -> None:
     path.write_text(plan.to_toml())
     tree = {
         "parties": {"label": {"role": "label", "features": 11}, "features": {"role": "features", "features": 12}},
-        "crypto": {"protocol": "exchange"},
+        "study": {"protocol": "exchange"},
     }
     expected = check(plan, rows=5000)
     assert plumbob.check(path, rows=5000) == plumbob.check(str(path), rows=5000) == expected
@@ -117,9 +117,9 @@ def test_a_plan_may_be_a_plan_a_file_or_a_dictionary(tmp_path: Path) -> None:
     assert check(plan) != expected
 
 
-@pytest.mark.parametrize("keys", [{"rows": 0}, {"runs": 0}, {"rows": 100}])
+@pytest.mark.parametrize("keys", [{"rows": 0}, {"rows": 100}])
 def test_impossible_questions_are_refused(keys: dict[str, Any]) -> None:
-    """No runs, no rows, or fewer rows than a batch has."""
+    """No rows, or fewer rows than a batch has."""
     with pytest.raises(PlanError):
         check(plan_of(rows=0), **keys)
 
@@ -128,36 +128,29 @@ def test_impossible_questions_are_refused(keys: dict[str, Any]) -> None:
 
 ALONE: dict[str, Any] = {"intercept": False, "start": "xavier"}
 FEW_NOISY: dict[str, Any] = {"rows": 2000, "noise": "sound", "epsilon": 0.2, "batch_size": 64, **CLIPPED}
+STARTED_NOISY: dict[str, Any] = {**FEW_NOISY, "start": "xavier"}
 LABELS, SCORES, COLUMNS = ("features", "labels"), ("label", "scores"), ("label", "features")
 TWO = (11, 12)
 JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, Any], str]]] = {
-    "Criterion 4.2: no more rows than columns": [
+    "equations per label in all visits together, with batches that really differ": [
         ("label-sign", LABELS, TWO, {"batch_size": 12, "epochs": 1}, LEAKS),
-        ("label-sign", LABELS, TWO, {"batch_size": 256, "epochs": 1}, DEGRADES),
-    ],
-    "large starting weights turn signs over, but not where rows are clipped": [
-        ("label-sign", LABELS, (40, 12), {"batch_size": 8, "start": "normal"}, DEGRADES),
-        ("label-sign", LABELS, (40, 12), {"batch_size": 8, "start": "normal", **CLIPPED}, LEAKS),
-    ],
-    "epochs times columns over batch size decide, with batches that really differ": [
-        ("label-stacked", LABELS, TWO, {"batch_size": 64, "epochs": 30}, LEAKS),
         ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 40}, LEAKS),
-        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 1}, DEGRADES),
-        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 40, "batches": "fixed"}, DEGRADES),
+        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 1}, LEAKS),
+        ("label-stacked", LABELS, TWO, {"batch_size": 512, "epochs": 1}, DEGRADES),
+        ("label-stacked", LABELS, TWO, {"batch_size": 512, "epochs": 40, "batches": "fixed"}, DEGRADES),
         ("label-stacked", LABELS, TWO, {"batches": "full", "epochs": 40}, DEGRADES),
-        ("label-stacked", LABELS, TWO, {"batch_size": 256, "epochs": 40, "rows": 300}, DEGRADES),
+        ("label-stacked", LABELS, (11, 2), {"batch_size": 32, "epochs": 1}, DEGRADES),
     ],
     "Theorem 4.1 and beyond: a label party without columns is decoded, whatever the start": [
         ("label-only", LABELS, (0, 12), {"batch_size": 20, **ALONE}, LEAKS),
-        ("label-only", LABELS, (0, 12), {"batch_size": 128, **ALONE}, DEGRADES),
-        ("label-only", LABELS, (1, 12), {"batch_size": 8, **ALONE}, NOT_APPLICABLE),
-        ("label-only", LABELS, (1, 12), {"batch_size": 8}, DEGRADES),
+        ("label-only", LABELS, (1, 12), {"batch_size": 8, **ALONE}, NO_FINDING),
     ],
-    "strong noise drowns single labels; with very many visits what columns say in general comes through": [
-        *((name, LABELS, TWO, FEW_NOISY, BLOCKED) for name in ("label-sign", "label-stacked", "label-average")),
+    "strong noise drowns single labels; what columns say in general comes through, of groups in the first step": [
+        *((name, LABELS, TWO, STARTED_NOISY, BLOCKED) for name in ("label-sign", "label-stacked", "label-average")),
+        ("label-average", LABELS, TWO, FEW_NOISY, DEGRADES),
         ("label-stacked", LABELS, TWO, {**FEW_NOISY, "rows": 10_000_000, "delta": 1e-8}, DEGRADES),
         ("label-average", LABELS, TWO, {"noise": "std", "noise_std": 0.2, "batch_size": 8, **CLIPPED}, LEAKS),
-        ("label-average", LABELS, TWO, {}, NOT_APPLICABLE),
+        ("label-average", LABELS, TWO, {}, NO_FINDING),
     ],
     "randomised response bounds every attack": [
         ("label-sign", LABELS, TWO, {"batch_size": 8, "label_flip_epsilon": 6.0}, LEAKS),
@@ -166,12 +159,11 @@ JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, An
     "chosen rows are read at any batch size; `clear` has no party that could choose": [
         ("label-chosen-rows", LABELS, TWO, {"batch_size": 1024}, LEAKS),
         ("label-chosen-rows", LABELS, TWO, {"batch_size": 1024, "start": "xavier"}, DEGRADES),
-        ("label-chosen-rows", LABELS, TWO, {"protocol": "clear"}, NOT_APPLICABLE),
+        ("label-chosen-rows", LABELS, TWO, {"protocol": "clear"}, NO_FINDING),
     ],
-    "Section 5.2: whole plaintexts are packed, and more columns than agreed end the run": [
+    "Section 5.2: whole plaintexts are packed": [
         ("packing", LABELS, TWO, {"replies": "paper"}, LEAKS),
         ("packing", LABELS, TWO, {}, DEGRADES),
-        ("claimed-width", LABELS, TWO, {}, BLOCKED),
     ],
     "Corollary 3.2: determined residuals show scores; the label party's noise alone does not help features": [
         ("feature-geometry", SCORES, TWO, {"batch_size": 8}, LEAKS),
@@ -184,11 +176,8 @@ JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, An
         ("feature-single", COLUMNS, (22, 1), {"batch_size": 8}, LEAKS),
         ("feature-chain", COLUMNS, (22, 1), {"batch_size": 8}, LEAKS),
         ("feature-single", ("features", "features"), (1, 22), {"batch_size": 8}, LEAKS),
-        ("feature-single", COLUMNS, (22, 1), {"batch_size": 1}, NOT_APPLICABLE),
+        ("feature-single", COLUMNS, (22, 1), {"batch_size": 1}, NO_FINDING),
         ("feature-chain", COLUMNS, (22, 1), {"batch_size": 1}, LEAKS),
-    ],
-    "labels that are nearly all coin flips cannot be read from opened weights": [
-        ("label-chosen-rows", LABELS, TWO, {"protocol": "shares", "open": "own", "label_flip_epsilon": 0.05}, BLOCKED),
     ],
 }
 
@@ -197,18 +186,12 @@ JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, An
 def test_verdicts(rule: str) -> None:
     """Each of the rules, on plans around the place where the verdict changes."""
     for attack, (by, target), split, keys, verdict in JUDGED[rule]:
-        assert verdicts(plan_of(split, **keys))[attack, by, target] == verdict, (attack, split, keys)
+        assert verdicts(plan_of(split, **keys)).get((attack, by, target), NO_FINDING) == verdict, (attack, split, keys)
 
 
 def test_runs_on_the_same_rows_add_up() -> None:
     """What one run only begins, several finish."""
     assert labels(plan_of(batch_size=256, epochs=1), "label-stacked", runs=8) == LEAKS
-
-
-def test_flipped_labels_bound_a_forecast() -> None:
-    """At most 1 - q of the labels can come out right."""
-    plan = plan_of(batch_size=8, label_flip_epsilon=2.0)
-    assert reading(Figures.of(plan), "features", 1.0).accuracy == pytest.approx(0.8808, abs=1e-3)
 
 
 def test_packing_has_a_fix_of_its_own() -> None:
@@ -222,9 +205,7 @@ def test_packing_has_a_fix_of_its_own() -> None:
 def test_shares_that_never_open_leave_honest_parties_nothing_to_work_on() -> None:
     """Nothing is seen in training, and weights that stay shared say nothing."""
     found = check(plan_of(protocol="shares", open="never"))
-    honest = {one.attack: one.verdict for one in found if one.stage == "training" and one.assumes == "honest"}
-    assert honest.pop("label-counts") == BLOCKED
-    assert set(honest.values()) == {NOT_APPLICABLE}
+    assert not [one for one in found if one.stage == "training" and one.assumes == "honest"]
 
 
 @pytest.mark.parametrize(
@@ -237,11 +218,11 @@ def test_shares_that_never_open_leave_honest_parties_nothing_to_work_on() -> Non
         ({"open": "own"}, 12, DEGRADES, DEGRADES),
         ({"open": "own"}, 13, LEAKS, DEGRADES),
         ({"protocol": "exchange"}, 13, LEAKS, DEGRADES),
-        ({"row_weights": "label party"}, 13, LEAKS, DEGRADES),
+        ({"row_weights": True}, 13, LEAKS, DEGRADES),
         ({"noise": "rows", "epsilon": 4.0}, 27_000, BLOCKED, DEGRADES),
         ({"noise": "rows", "epsilon": 4.01}, 27_000, DEGRADES, DEGRADES),
-        ({"noise": "rows", "epsilon": 4.0}, 0, NOT_APPLICABLE, NOT_APPLICABLE),
-        ({}, 0, NOT_APPLICABLE, NOT_APPLICABLE),
+        ({"noise": "rows", "epsilon": 4.0}, 0, NO_FINDING, NO_FINDING),
+        ({}, 0, NO_FINDING, NO_FINDING),
     ],
     ids=str,
 )
@@ -250,26 +231,26 @@ def test_what_labels_of_its_choice_reach_depends_on_the_scored_rows_and_a_rankin
 ) -> None:
     """One person's row comes out of more scores than there are peer columns; a ranking comes out of any."""
     found = verdicts(plan_of(**{"protocol": "shares", **keys}), predicted=scored)
-    assert found["chosen-labels", "label", "features"] == labels
-    assert found["chosen-column", "label", "features"] == column
+    assert found.get(("chosen-labels", "label", "features"), NO_FINDING) == labels
+    assert found.get(("chosen-column", "label", "features"), NO_FINDING) == column
 
 
 def test_opened_weights_leak_chosen_labels() -> None:
     """A party that chooses its rows reads them from its weights, so `own` leaks and `never` is the way out."""
     findings = check(plan_of(protocol="shares", open="own"))
-    found = {one.attack: one for one in findings}
+    found = {name: one for one in findings for name in one.attacks}
     assert {name: found[name].verdict for name in ON_OPENED_WEIGHTS} == {
         "label-chosen-rows": LEAKS,
         "label-counts": DEGRADES,
     }
     assert {found[name].fix for name in ON_OPENED_WEIGHTS} == {"--open never"}
     # Falsified sines are read from opened weights, too.
-    assert {one.by: one.verdict for one in findings if one.attack == "off-the-circle"} == {
+    assert {one.by: one.verdict for one in findings if one.attack == "false-residual"} == {
         "label": LEAKS,
         "features": DEGRADES,
     }
     others = {one.verdict for one in findings if one.stage == "training" and one.assumes == "honest"}
-    assert others == {DEGRADES, NOT_APPLICABLE}
+    assert others == {DEGRADES}
 
 
 def test_noise_for_rows_blocks_nobody_who_exceeds_its_norm() -> None:
@@ -277,14 +258,12 @@ def test_noise_for_rows_blocks_nobody_who_exceeds_its_norm() -> None:
     plan = Plan.for_columns((8, 22), rows=455, open="own", noise="rows", epsilon=0.05)
     assert labels(plan, "label-counts") == BLOCKED
     assert labels(plan, "label-chosen-rows") == DEGRADES
-    assert labels(plan.replace(open="never"), "label-chosen-rows") == BLOCKED
+    assert ("label-chosen-rows", "features", "labels") not in verdicts(plan.replace(open="never"))
 
 
-@pytest.mark.parametrize(
-    ("keys", "readable"), [({"epochs": 1}, 374), ({}, 374), ({"start": "xavier"}, 22), ({"rows": 16}, 16)], ids=str
-)
+@pytest.mark.parametrize(("keys", "readable"), [({"epochs": 1}, 374), ({}, 374), ({"rows": 16}, 16)], ids=str)
 def test_the_forecast_counts_what_opened_weights_carry(keys: dict[str, Any], readable: int) -> None:
-    """From zero weights a weight is a binary number of labels, from any other start it holds one; never too many."""
+    """From zero weights a weight is a binary number of labels; never too many."""
     plan = plan_of((8, 22), **{"protocol": "shares", "open": "own", "rows": 455, **keys})
     assert Figures.of(plan).labels_in_opened_weights("features") == readable
 
@@ -294,12 +273,17 @@ def test_the_forecast_counts_what_opened_weights_carry(keys: dict[str, Any], rea
 
 def test_coalitions_are_judged_too() -> None:
     """Two feature parties together fix what neither fixes alone; of two parties there is no coalition."""
-    findings = check(plan_of((11, 6, 6), batch_size=64, epochs=2))
-    signs = {one.by: one for one in findings if one.attack == "label-stacked"}
-    assert set(signs) == {"features", "features-2", "features+features-2"}
-    assert "12 independent equations" in signs["features+features-2"].why
-    assert {one.against for one in findings if one.by == "label+features"} == {"features-2"}
+    findings = check(plan_of((11, 6, 6), batches="full", rows=300, epochs=1))
+    verdicts = {one.by: one.verdict for one in findings if one.attack == "label-stacked"}
+    assert verdicts == {"features": DEGRADES, "features-2": DEGRADES, "features+features-2": LEAKS}
     assert not any("+" in one.by for one in check(plan_of()))
+
+
+def test_a_coalition_that_reads_no_more_than_a_member_has_no_finding() -> None:
+    """What a member reads of the same party alone is not said again of several together."""
+    findings = check(plan_of((11, 6, 6), batch_size=64, epochs=2))
+    assert LEAKS in {one.verdict for one in findings if (one.by, one.target) == ("features", "labels")}
+    assert not [one for one in findings if (one.by, one.target) == ("features+features-2", "labels")]
 
 
 # Keys.
@@ -315,12 +299,11 @@ def test_a_fixed_seed_is_noted() -> None:
 
 
 def test_notes_say_what_has_no_verdict() -> None:
-    """The arbiter, assumed rows, several runs, and that nothing here is a proof."""
-    text = "\n".join(notes(plan_of(protocol="arbiter", rows=0), runs=2))
+    """The arbiter, assumed rows, and that nothing here is a proof."""
+    text = "\n".join(notes(plan_of(protocol="arbiter", rows=0)))
     for words in (
         "arbiter together with any one party",
         "are assumed",
-        "2 runs",
         "No verdict is a proof of safety",
         "early",
     ):
@@ -331,7 +314,7 @@ def test_three_parties_in_shares_must_keep_to_the_protocol() -> None:
     """The bits that a dishonest party can carry out are promised between two parties only."""
     two, three = (plan_of(split=split, protocol="shares", open="own") for split in ((11, 12), (7, 8, 8)))
     chosen = [finding.why for finding in check(three) if finding.attack == "label-chosen-rows"]
-    assert len(chosen) == 3
+    assert len(chosen) == 2
     assert all("If it keeps to the protocol otherwise" in why for why in chosen)
     assert any("Whatever it sends" in finding.why for finding in check(two) if finding.attack == "label-chosen-rows")
 
@@ -345,15 +328,18 @@ def test_every_number_behind_a_mask_is_counted(split: tuple[int, ...], per_row: 
     assert f" sees {numbers} ({in_words(plan.levels(27_000))})" in first.why
 
 
-@pytest.mark.parametrize("attack", ["off-the-circle", "garbage-replies"])
 @pytest.mark.parametrize("split", [(5, 5), (3, 3, 4)], ids=str)
-def test_scores_show_rows_to_a_label_party_that_cheats(attack: str, split: tuple[int, ...]) -> None:
+def test_scores_show_rows_to_a_label_party_that_cheats(split: tuple[int, ...]) -> None:
     """With weights that are never opened it is the label party's way, among three no milder than between two."""
     plan = plan_of(split=split, protocol="shares")
-    verdicts = {one.by: one.verdict for one in check(plan) if one.attack == attack}
+    verdicts = {one.by: one.verdict for one in check(plan) if one.attack == "false-residual"}
     assert all(verdict == (LEAKS if "label" in by.split("+") else BLOCKED) for by, verdict in verdicts.items())
     assert verdicts["label"] == LEAKS
-    unseen = {one.verdict for one in check(plan, predicted=0) if one.attack == attack and one.by == "label"}
+    unseen = {
+        one.verdict
+        for one in judge_figures(figures_of(plan, predicted=0))
+        if one.attack == "false-residual" and one.by == "label"
+    }
     assert unseen == {BLOCKED}
 
 
@@ -361,12 +347,7 @@ def test_what_masks_do_not_hide_from_a_cheating_label_party_is_a_finding() -> No
     """Among three or more parties nothing is clean: the label party's finding says what its word is worth."""
     assert not [one for one in check(plan_of(protocol="shares")) if one.attack == "masked-shares"]
     found = [one for one in check(plan_of(split=(3, 3, 4), protocol="shares")) if one.attack == "masked-shares"]
-    assert {(one.by, one.against) for one in found} == {
-        ("label", "features"),
-        ("label", "features-2"),
-        ("label+features", "features-2"),
-        ("label+features-2", "features"),
-    }
+    assert {(one.by, one.against) for one in found} == {("label", "features+features-2")}
     assert {one.verdict for one in found} == {LEAKS}
     assert all("up to 4 bits of each number" in one.why for one in found)
 
@@ -406,7 +387,7 @@ def test_what_parties_are_called_changes_no_finding(names: tuple[str, ...], keys
 )
 def test_a_remedy_is_a_plan(keys: dict[str, Any]) -> None:
     """All that a headline says to change goes into one plan, which leaks no more; in Python, as parameters."""
-    plan = plan_of(batch_size=8, **keys)
+    plan = plan_of(**keys) if "open" in keys else plan_of(batch_size=8, **keys)
     remedied = plan
     for assumes in ("honest", "cheating"):
         leaking = [one for one in check(remedied) if one.verdict == LEAKS and one.assumes == assumes]
@@ -449,48 +430,14 @@ def test_notes_say_what_lattices_rest_on() -> None:
     assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
 
 
-@pytest.mark.parametrize("attack", names())
-def test_every_attack_has_a_story(attack: str) -> None:
-    """What it does, this plan's numbers, and the ledger behind the verdict."""
-    text = "\n".join(explain(plan_of(batch_size=64, epochs=30), attack))
-    assert text.startswith(f"{attack}: ")
-    assert "batches of 64" in text
-    has_findings = any(one.attack == attack for one in check(plan_of(batch_size=64, epochs=30)))
-    assert ("ledger: " in text) == has_findings
-
-
-def test_no_story_of_an_unknown_attack() -> None:
-    """The names that exist are listed."""
-    with pytest.raises(PlanError, match="label-sign"):
-        explain(plan_of(), "label-magic")
-
-
-# Forecasts.
-
-
-def test_forecasts_follow_theory() -> None:
-    """Phi(2 sqrt(epochs) / noise) for averaged labels, and all of them where nothing blurs."""
-    figures = Figures.of(plan_of((0, 12), batch_size=8, intercept=False, noise="std", noise_std=8.0, **CLIPPED))
-    assert reading(figures, "features", 1.0, visits=16).accuracy == pytest.approx(0.8413, abs=1e-3)
-    quiet = Figures.of(plan_of((0, 12), batch_size=8, intercept=False))
-    assert reading(quiet, "features", 1.0).accuracy == 1.0
-
-
-def test_few_people_are_not_enough_to_be_sure() -> None:
-    """The interval of half a dozen right answers reaches down to what a good model says anyway."""
-    assert Forecast(float("inf"), judged=6).verdict(0.05) == DEGRADES
-    assert Forecast(float("inf"), judged=500).verdict(0.05) == LEAKS
-    assert Forecast(0.01, judged=500).verdict(0.05) == BLOCKED
-
-
 # A small part of benchmarks/check_grid.py.
 
 GRID: list[dict[str, Any]] = [
     {"split": (10, 20), "batch_size": 16, "epochs": 2},
     {"split": (10, 20), "batch_size": 32, "epochs": 2},
-    {"split": (29, 1), "batch_size": 16, "epochs": 4},
+    {"split": (26, 4), "batch_size": 8, "epochs": 8},
     {"split": (1, 29), "batch_size": 8, "epochs": 3, "start": "xavier"},
-    {"split": (15, 15), "batch_size": 128, "epochs": 3, "start": "normal"},
+    {"split": (15, 15), "batch_size": 64, "epochs": 6},
     {"split": (15, 15), "batch_size": 16, "epochs": 2, "noise": "std", "noise_std": 100.0, "row_norm": 1.0},
     {"split": (20, 10), "batch_size": 16, "epochs": 3, "noise": "sound", "row_norm": 1.0},
 ]
@@ -505,18 +452,14 @@ def test_real_attacks_agree(keys: dict[str, Any]) -> None:
     X, y = datasets.load("breast-cancer")
     tables = split_array(X, y, keys["split"])
     run = train(plan, {party.name: table for party, table in zip(plan.learners, tables, strict=True)})
-    found = {(one.attack, one.by, one.target): one for one in audit(run, only=QUICK)}
-    for (attack, by, target), verdict in verdicts(plan).items():
-        if attack in QUICK:
-            _compare(verdict, found.get((attack, by, target)), plan)
-
-
-def _compare(verdict: str, found: Finding | None, plan: Plan) -> None:
-    succeeds = found is not None and (found.advantage or 0.0) > plan.tolerance_labels
-    if verdict == BLOCKED:
-        assert not succeeds, found
-    if verdict == LEAKS:
-        assert succeeds, found
+    found = [one for one in audit(run, only=QUICK) if one.rate is not None]
+    for said in check(plan):
+        if not set(said.attacks) & set(QUICK):
+            continue
+        about = [one for one in found if (one.by, one.target) == (said.by, said.target) and one.attack in said.attacks]
+        succeeds = any((one.advantage or 0.0) > plan.tolerance_labels for one in about)
+        assert said.verdict != BLOCKED or not succeeds, about
+        assert said.verdict != LEAKS or succeeds, about
 
 
 def test_what_stands_for_no_plan() -> None:

@@ -20,9 +20,9 @@ PLANS = [
     Plan.for_columns((2, 3), protocol="arbiter", unmasked_gradients_for_the_arbiter=True),
     Plan.for_columns((2, 3), protocol="exchange", key_bits=512, test_only_keys=True),
     Plan.for_columns((2, 3), protocol="clear"),
-    Plan.for_columns((2, 3), held_out_by="label", test_share=0.2),
     Plan.for_columns((2, 3), evidence="keep"),
-    Plan.for_columns((2, 3), row_weights="label party"),
+    Plan.for_columns((2, 3), evidence="keep", release="replayed"),
+    Plan.for_columns((2, 3), row_weights=True),
 ]
 
 

@@ -6,7 +6,7 @@ from plumbob.checking import filing
 from plumbob.checking.filing import agreements, predictions
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.report.audit import agreement_section
+from plumbob.report.attacked import kept_sentence
 
 PLAN = Plan.for_columns((2, 3), protocol="exchange", batch_size=16)
 
@@ -20,30 +20,29 @@ def finding(verdict: str, attack: str = "label-toy") -> Finding:
     ("predicted", "found", "word"),
     [
         ("leaks", "leaks", "as predicted"),
-        ("blocked", "not applicable", "as predicted"),
+        ("blocked", "blocked", "as predicted"),
         ("blocked", "leaks", "more than predicted"),
         ("degrades", "leaks", "more than predicted"),
         ("leaks", "blocked", "less than predicted"),
     ],
 )
 def test_words(monkeypatch: pytest.MonkeyPatch, predicted: str, found: str, word: str) -> None:
-    """Nothing to work on and nothing reached are one; more is more and less is less."""
+    """More is more and less is less."""
     monkeypatch.setattr(filing, "check", lambda plan, rows: [finding(predicted)])
     (one,) = agreements(predictions(PLAN, 40), [finding(found)])
     assert (one.predicted, one.found, one.word) == (predicted, found, word)
 
 
 def test_disagreements_come_first_and_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The section says how many verdicts were right, and each that was not; also what was never predicted."""
+    """It is said how many verdicts were right, and each that was not; also what was never predicted."""
     monkeypatch.setattr(filing, "check", lambda plan, rows: [finding("leaks"), finding("blocked", "label-other")])
     items = agreements(
         predictions(PLAN, 40), [finding("leaks"), finding("leaks", "label-other"), finding("leaks", "label-new")]
     )
     assert [one.attack for one in items] == ["label-other", "label-new", "label-toy"]
-    section = agreement_section(items)
-    assert section.sentences[0].startswith("1 of 3 verdicts")
-    assert "check said blocked, the red team found leaks; more than predicted" in section.sentences[1]
-    assert "check said nothing" in section.sentences[2]
+    assert kept_sentence(items).startswith("1 of 3 verdicts")
+    assert "check said blocked, the red team found leaks; more than predicted" in str(items[0])
+    assert "check said nothing" in str(items[1])
 
 
 def test_check_is_asked_about_the_training_rows() -> None:

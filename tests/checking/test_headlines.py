@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import plumbob
+from plumbob.checking.check import figures_of, judge_figures
 from plumbob.checking.consent import refuse_unaccepted
-from plumbob.checking.findings import Findings
-from plumbob.checking.gains import GAINS
+from plumbob.checking.findings import Findings, lines_of
 from plumbob.checking.headlines import headlines, short_lines
 from plumbob.checking.judgement import Headlines
 from plumbob.counting import share
@@ -44,26 +44,37 @@ def text(of: Headlines) -> str:
     ids=str,
 )
 @pytest.mark.parametrize("split", [(11, 12), (7, 8, 8), (3, 5, 5, 5, 5)], ids=str)
-def test_each_pair_and_target_has_one_line_at_most(split: tuple[int, ...], keys: dict[str, Any]) -> None:
-    """No pair and target has two lines under a headline, and no remedy is printed twice."""
+def test_each_reading_has_one_line(split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """No party, target and reading has two lines under a headline, and no remedy is printed twice."""
     findings = found(*split, **keys)
     for block in findings.headlines.blocks:
-        pairs = [(by, against, line.target) for line in block.lines for by in line.by for against in line.against]
-        assert len(pairs) == len(set(pairs))
-        targets = [(line.target, "+" in line.by[0], line.by == ("label",)) for line in block.lines]
-        assert len(split) <= 3 or len(targets) == len(set(targets))
+        readings = [(by, line.target, line.can) for line in block.lines for by in line.by]
+        assert len(readings) == len(set(readings))
         assert all("bits" not in line.says for line in block.lines)
     shown = text(findings.headlines)
     assert shown.count("What helps") <= 2
     assert len({block.remedy for block in findings.headlines.blocks if block.remedy}) == shown.count("What helps")
     assert "features'" not in shown
     assert " label can" not in shown
-    short = short_lines(findings.headlines)
-    # An audit's quality, report and what shows the rest take three of the fifteen lines.
-    # What no plan prevents has a line of its own.
-    assert len(short) - len(findings.headlines.cheating.unprevented) <= 12
-    assert all(any(line.says in one for one in short) for block in findings.headlines.blocks for line in block.lines)
     assert all("the-" not in one.why and "features can" not in one.why for one in findings)
+
+
+@pytest.mark.parametrize(("split", "most"), [((11, 12), 8), ((7, 8, 8), 12)])
+def test_the_default_plan_is_read_at_a_glance(split: tuple[int, ...], most: int) -> None:
+    """One finding for each party, target, assumption and reading: few enough to read all of them."""
+    findings = found(*split)
+    keys = [(one.by, one.target, one.assumes, one.can) for one in findings]
+    assert len(keys) == len(set(keys)) <= most
+    assert all(one.can and one.attacks[0] == one.attack for one in findings)
+
+
+def test_a_short_screen_has_the_worst_of_each_party_and_target() -> None:
+    """The lines that leak stay; milder ones about the same data wait for `check`."""
+    told = found(protocol="exchange", batch_size=64).headlines
+    short = "\n".join(short_lines(told))
+    for block in told.blocks:
+        assert all(line.says in short for line in block.lines if line.verdict == "leaks")
+    assert len(short.splitlines()) < len(text(told).splitlines())
 
 
 RANKED = (
@@ -94,22 +105,14 @@ def test_what_no_plan_prevents_is_said_of_every_plan_that_scores_anybody(
     assert not told.honest.unprevented
 
 
-def test_every_attack_has_words_of_its_own() -> None:
-    """What it gives is said in the plan's numbers, not in general."""
-    attacks = {one.attack for split in ((11, 12), (7, 8, 8)) for one in found(*split)}
-    attacks |= {one.attack for one in found(protocol="arbiter")}
-    assert attacks - {"score-control"} <= set(GAINS)
-
-
 def test_evidence_hides_no_reading() -> None:
     """What a replay would name is said as before, with a verdict of its own, beside what no replay names."""
     kept = {"evidence": "keep", "days": 30, "auditors": {"label": "a" * 64, "features": "b" * 64}}
-    (without,) = found(11, 12).headlines.cheating.lines
-    plain, named = found(11, 12, **kept).headlines.cheating.lines
-    assert set(without.gains) == {*plain.gains, *named.gains}
-    assert (plain.verdict, named.verdict) == ("leaks", "degrades")
-    assert " could " in named.says
-    assert named.says.endswith("; a replay would name it.")
+    without = found(11, 12).headlines.cheating.lines
+    plain, *named = found(11, 12, **kept).headlines.cheating.lines
+    assert {line.can for line in without} == {plain.can, *(line.can for line in named)}
+    assert (plain.verdict, {line.verdict for line in named}) == ("leaks", {"degrades"})
+    assert all(" could " in line.says and line.says.endswith("; a replay would name it.") for line in named)
 
 
 def test_no_refusal_says_that_nothing_shows_it_beside_evidence() -> None:
@@ -130,8 +133,15 @@ def test_a_condition_stays_after_a_run() -> None:
         replace(one, rate=0.98, baseline=0.1, advantage=0.9) if one.attack == "chosen-labels" else one
         for one in findings
     ]
-    (line,) = headlines(measured, findings.figures).cheating.lines
-    assert "if it knows every column of 24 scored people (in this run with R² 0.980;" in line.says
+    lines = headlines(measured, findings.figures).cheating.lines
+    assert any("if it knows every column of 24 scored people (in this run with R² 0.980;" in one.says for one in lines)
+
+
+def test_no_screen_quotes_counts_of_tests() -> None:
+    """How often verdicts were right stands on docs/check.md, with what was tested: not beside other verdicts."""
+    findings = found(11, 12, protocol="exchange")
+    shown = "\n".join(lines_of(findings))
+    assert not re.search(r"in tests|\d+ of \d+ leak", shown, re.IGNORECASE)
 
 
 def test_swaying_scores_has_no_verdict() -> None:
@@ -155,7 +165,7 @@ def test_held_out_rows_are_scored_rows() -> None:
     """Held-out rows count as scored without any flag; fewer only where the plan or somebody says so."""
     assert "each of up to 27,000 scored people" in text(found(test_share=0.2).headlines)
     plan = Plan.for_columns((11, 12), rows=27_000, test_share=0.2)
-    assert "each of up to 5,400 scored people" in text(plumbob.check(plan, predicted=0).headlines)
+    assert "each of up to 5,400 scored people" in text(judge_figures(figures_of(plan, predicted=0)).headlines)
     assert "each of up to 6,000 scored people" in text(found(most_rows=6000, test_share=0.2).headlines)
 
 
@@ -194,13 +204,29 @@ def test_no_percentage_is_beyond_its_ends(value: float, shown: str) -> None:
     assert share(value) == shown
 
 
-def test_whoever_needs_no_company_is_named_alone() -> None:
-    """A coalition has a line only where its members get less by themselves."""
-    together = replace(READ, by="fund+clinic")
-    (line,) = headlines([READ, together]).honest.lines
-    assert line.by == ("fund",)
-    (line,) = headlines([replace(READ, verdict="blocked"), together]).honest.lines
-    assert line.says.startswith("Fund and clinic together") or line.says.startswith("fund and clinic together")
+def test_of_several_attacks_the_one_that_reached_most_speaks() -> None:
+    """Attacks that show the same reading share a line, with the figure of the best."""
+    weaker = replace(MEASURED, attack="label-stacked", rate=0.9, advantage=0.5)
+    (line,) = headlines([weaker, MEASURED]).honest.lines
+    assert (line.attacks, "99.8 %" in line.says) == (("label-sign",), True)
+
+
+def test_scores_that_wait_for_a_replay_are_said_first() -> None:
+    """With release = "replayed" other software reads nothing; with noise for rows too, nothing leaks any more."""
+    kept = {"evidence": "keep", "release": "replayed", "days": 1, "auditors": {"label": "628b2fd3" * 8}}
+    told = found(11, 12, **kept).headlines
+    assert "Scores stay shut until the label party's auditor (628b 2fd3 ...) has replayed" in text(told)
+    assert [line.attacks for line in told.cheating.lines] == [("chosen-labels",)]
+    hidden = found(11, 12, noise="rows", epsilon=4.0, **kept)
+    assert not hidden.leaking
+    assert not hidden.headlines.cheating.lines
+    assert hidden.headlines.cheating.unprevented
+
+
+def test_a_party_that_keeps_no_evidence_cannot_be_named() -> None:
+    """Where only the feature party has an auditor, the label party's false messages stay what they are."""
+    kept = {"evidence": "keep", "days": 30, "auditors": {"features": "b" * 64}}
+    assert "leaks" in {one.verdict for one in found(11, 12, **kept) if one.attack == "altered-shares"}
 
 
 def test_what_is_blocked_has_no_line_but_is_counted() -> None:

@@ -57,13 +57,10 @@ def test_held_out_rows_do_not_train() -> None:
     assert "20,000 training rows" in " ".join(notes(plan_for(test_share=0.2), rows=25_000))
 
 
-@pytest.mark.parametrize(("epsilon", "words"), [(1.0, "more than 0.03 of AUC"), (30.0, "cost less than 0.001 of AUC")])
-def test_noise_for_labels_has_its_price_too(epsilon: float, words: str) -> None:
-    """Whoever has it hears what it is expected to cost, and that it protects no whole row."""
-    keys = {"protocol": "exchange", "noise": "sound", "epsilon": epsilon, "row_norm": 4.0}
-    text = " ".join(notes(Plan.for_columns((11, 12), **keys), rows=5_000))
-    assert words in text
-    assert "protects no whole row" in text
+def test_noise_for_labels_says_what_it_does_not_protect() -> None:
+    """Whoever has it hears that it protects no whole row."""
+    plan = Plan.for_columns((11, 12), protocol="exchange", noise="sound", row_norm=4.0)
+    assert "protects no whole row" in " ".join(notes(plan, rows=5_000))
 
 
 def test_what_is_not_covered_is_said() -> None:

@@ -21,8 +21,8 @@ ASKED_FOR = (
     "plumbob.jobs",
 )
 TRAIN = ("train", "--data", "breast-cancer", "--features", "15,15", "--epochs", "1", "--quiet")
-# What a study itself needs, and what pyarrow and scikit-learn bring along where it is installed.
-BROUGHT_ALONG = {"flint", "gmpy2", "joblib", "pandas", "polars", "sklearn"}
+# What a study itself needs, the charts of its report among it, and what pyarrow and scikit-learn bring along.
+BROUGHT_ALONG = {"flint", "gmpy2", "joblib", "matplotlib", "pandas", "polars", "sklearn"}
 
 
 def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
     ("extra", "absent", "words"),
     [
         ("lab", "starlette", ("lab",)),
-        ("jobs", "yaml", ("check", "--from-fate", "job.yaml")),
+        ("lab", "yaml", ("check", "--from-fate", "job.yaml")),
     ],
     ids=["lab", "jobs"],
 )

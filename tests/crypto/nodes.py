@@ -69,12 +69,6 @@ def leave_cluster() -> None:
     ray.shutdown()
 
 
-def worker_processes() -> list[int]:
-    """The process of each worker."""
-    # Not a function of this file, which a worker could not import.
-    return workers.workers(address()).map(lambda _: os.getpid(), [0, 1])
-
-
 def homes_of_workers() -> list[str]:
     """The node of each worker."""
     return workers.workers(address()).map(

@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.data import ColumnChoices, align, canonical, canonical_ids, in_agreed_order, table_from
-from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
-from plumbob.data.ids import BEFORE_NUMBER, PackedIds, hash_of_ids, look_alikes
+from plumbob.data import align, canonical, canonical_ids, in_agreed_order, table_from
+from plumbob.data.ids import PackedIds, hash_of_ids, ids_in_words, likeness
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
-from plumbob.plan import Plan
 
 
 @pytest.mark.parametrize(
@@ -89,12 +87,11 @@ def frame_of(**columns: Any) -> pd.DataFrame:
         ([1.0, 2.0], "the id column holds fractions"),
         (["1.0", "2.0"], r"2 of 2 ids are written as fractions, such as 12\.0"),
         (["1", "1.2E+11"], r"1 of 2 ids are written as powers of ten, such as 1\.2E\+11"),
-        (["1", "a\N{SYMBOL FOR RECORD SEPARATOR}b"], "1 of 2 rows have an id with .* in it"),
         (["x", None], r"1 of 2 rows has no id \(row 2\)"),
     ],
 )
 def test_cells_that_are_no_id(ids: list[Any], words: str) -> None:
-    """A fraction, a rounded number, our own sign and a gap are refused: no digits are guessed back."""
+    """A fraction, a rounded number and a gap are refused: no digits are guessed back."""
     with pytest.raises(DataError, match=words):
         table_from(frame_of(nr=ids), "nr")
 
@@ -105,85 +102,37 @@ def test_whole_numbers_are_their_digits() -> None:
     assert table_from(frame_of(nr=["007", " 8"]), "nr").ids == ("007", " 8")
 
 
-# Ids on several rows.
-
-REPEATED = {"id": ["b", "a", " b", "c", "b"], "x": [1.0, 2.0, 3.0, 4.0, 5.0]}
-
-
-def read_as(duplicates: str) -> Table:
-    """The file above, read with this choice for ids on several rows."""
-    return table_from(frame_of(**REPEATED), "id", choices=ColumnChoices(duplicates=duplicates))
-
-
-@pytest.mark.parametrize(
-    ("duplicates", "ids", "values"),
-    [
-        ("first", ["b", "a", "c"], [1, 2, 4]),
-        ("last", ["a", "c", "b"], [2, 4, 5]),
-        ("repeat", ["b", "a", "b\N{SYMBOL FOR RECORD SEPARATOR}2", "c", "b\N{SYMBOL FOR RECORD SEPARATOR}3"], None),
-    ],
-)
-def test_ids_on_several_rows(duplicates: str, ids: list[str], values: list[float] | None) -> None:
-    """One row of each, or all with a number; how many rows repeat an id is counted, blanks around it aside."""
-    table = read_as(duplicates)
-    assert list(table.ids) == ids
-    assert table.columns[0].values.tolist() == (values or [1, 2, 3, 4, 5])
-    assert table.repeated == 2
-    (remark,) = remarks_on_ids(table)
-    assert remark.startswith("2 rows beyond the first of an id")
+def test_an_id_is_on_one_row() -> None:
+    """Repeated ids are refused with their number, blanks around them aside, and what to do is said."""
+    repeated = frame_of(id=["b", "a", " b", "c", "b"], x=[1.0, 2.0, 3.0, 4.0, 5.0])
+    with pytest.raises(DataError, match=r"1 of 5 rows repeat an id .*; bring each person's rows into one before"):
+        table_from(repeated, "id")
+    with pytest.raises(DataError, match=r"1 of 2 rows repeat .* aside \(rows 2\); bring each person's rows into one"):
+        align([table_from(frame_of(id=["b", " b"], x=[1.0, 2.0]), "id")] * 2)
 
 
-def test_repeated_ids_are_refused_by_default() -> None:
-    """The message names the flag; another word than the four is refused too."""
-    with pytest.raises(DataError, match="--duplicates first, last or repeat"):
-        align([read_as("refuse"), read_as("refuse")])
-    with pytest.raises(DataError, match="expected refuse, first, last, repeat"):
-        read_as("all")
-
-
-def test_every_row_with_every_row() -> None:
-    """Pairs have one name on all sides, in one order, and each side finds its own row behind it."""
-    left = table_from(frame_of(id=["a", "b", "b"], x=[1.0, 2.0, 3.0]), "id", choices=ColumnChoices(duplicates="repeat"))
-    right = table_from(
-        frame_of(id=["b", "a", "b", "z"], x=[10.0, 20.0, 30.0, 40.0]), "id", choices=ColumnChoices(duplicates="repeat")
-    )
-    tables = align([left, right])
-    assert tables[0].ids == tables[1].ids
-    assert [name.partition(BEFORE_NUMBER)[2] for name in tables[0].ids] == ["", "1.1", "1.2", "2.1", "2.2"]
-    assert [table.columns[0].values.tolist() for table in tables] == [[1, 2, 2, 3, 3], [20, 10, 30, 10, 30]]
-
-
-@pytest.mark.parametrize("noise", ["none", "rows"])
-def test_row_privacy_is_about_single_rows(noise: str) -> None:
-    """Several rows of one person are refused where the promise is about one."""
-    plan = Plan.for_columns((1, 1), noise=noise, rows=1000, scale="public" if noise == "rows" else "whitened")
-    refuse_several_rows_of_one(plan, read_as("first").choices.duplicates)
-    if noise == "none":
-        refuse_several_rows_of_one(plan, read_as("repeat").choices.duplicates)
-        return
-    with pytest.raises(DataError, match="promises something about single rows"):
-        refuse_several_rows_of_one(plan, read_as("repeat").choices.duplicates)
-
-
-# Ids that look alike.
+# How ids are written.
 
 
 @pytest.mark.parametrize(
-    ("ids", "counts"),
+    ("first", "second", "cure"),
     [
-        (["anna", "bert", "7", "70", "a0"], {}),
-        (["anna", "Anna", "ANNA", "bert"], {"case": 3, "blanks": 0, "leading zeros": 0}),
-        (["a b", "ab", "c"], {"case": 0, "blanks": 2, "leading zeros": 0}),
-        (["007", "7", "07", "100", "a0", "a-01", "a-1"], {"case": 0, "blanks": 0, "leading zeros": 5}),
+        (["anna", "bert"], ["anna", "carl"], ""),
+        (["Anna", "BERT"], ["anna", "bert"], "with capitals and small letters counted as one there would be 2"),
+        (["a b", "c d"], ["ab", "cd"], "with blanks left out there would be 2"),
+        (["007", "8"], ["7", "8"], "with zeros at the front left out there would be 2"),
     ],
     ids=["none", "case", "blanks", "zeros"],
 )
-def test_ids_that_look_alike_are_counted(ids: list[str], counts: dict[str, int]) -> None:
-    """Ids that differ in case, blanks or leading zeros only, by what it is; no id is shown."""
-    found = look_alikes(ids)
-    assert found.counts == counts
-    assert bool(found) == bool(counts)
-    assert not any(identity in str(found) for identity in ids if len(identity) > 2)
+def test_another_way_of_writing_ids_is_named_where_it_pairs_more(
+    first: list[str], second: list[str], cure: str
+) -> None:
+    """No id is shown, neither of the cure nor of a file's description."""
+    assert likeness([first, second]).startswith(cure)
+    assert bool(likeness([first, second])) == bool(cure)
+    assert ids_in_words(["007", "Anna"]) == (
+        "2 ids of 3 to 4 characters, of which 1 begin with a 0, 1 have capital letters, 1 have small letters"
+    )
 
 
 def encodings_of(packed: PackedIds) -> list[bytes]:

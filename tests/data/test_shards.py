@@ -130,7 +130,7 @@ def test_wrong_tables_are_refused() -> None:
         build_shard(split_array(X, rare, (2, 3))[0], plan.replace(test_share=0.2), "label", KEY)
 
 
-@pytest.mark.parametrize("keys", [{}, {"test_share": 0.3, "row_norm": 1.0}, {"missing": "mean", "scale": "none"}])
+@pytest.mark.parametrize("keys", [{}, {"test_share": 0.3, "row_norm": 1.0}, {"scale": "none"}])
 def test_rows_in_pieces_and_in_files_are_the_same(monkeypatch: pytest.MonkeyPatch, keys: dict[str, Any]) -> None:
     """Bit for bit: what is scaled, clipped and rounded some rows at a time, into a file, is what it is at once."""
     at_once = shards(**keys)

@@ -88,7 +88,7 @@ def test_marks_of_gaps_are_never_clipped() -> None:
     """However rare a gap is, its weight is what it adds, so a scorecard's points are exact."""
     values = np.zeros(4000)
     values[:2], values[2:4] = np.nan, 9.0
-    plan = Plan.for_columns((0, 2), protocol="clear", scale="whitened", missing="indicator")
+    plan = Plan.for_columns((0, 2), protocol="clear", scale="whitened")
     table = table_from(pa.table({"x": values}))
     encoded = fit_encoder(table, plan).encode(table)
     assert np.abs(encoded[:, 1]).max() <= CLIP + 1e-9

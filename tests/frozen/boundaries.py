@@ -13,6 +13,7 @@ from plumbob.plan import Plan
 
 EXCHANGE: dict[str, Any] = {"protocol": "exchange"}
 BLURRED: dict[str, Any] = EXCHANGE | {"noise": "std", "row_norm": 1.0, "epochs": 5, "batch_size": 8}
+STARTED: dict[str, Any] = EXCHANGE | {"noise": "std", "row_norm": 1.0, "epochs": 5, "start": "xavier"}
 NOISY: dict[str, Any] = EXCHANGE | {"noise": "std", "noise_std": 3.0, "row_norm": 1.0}
 
 
@@ -51,12 +52,9 @@ BOUNDARIES = (
     Boundary("prediction-equations", TWO, 3200, EXCHANGE, "most_rows", (13, 12)),
     Boundary("prediction-equations", TWO, 3200, EXCHANGE, "split", ((11, 1), (11, 2))),
     # Opened weights: people that are few, noise and flips that are enough.
-    Boundary("off-the-circle", TWO, 3200, {"open": "own"}, "split", ((2, 12), (1, 12))),
-    Boundary("label-chosen-rows", TWO, 3200, {"open": "own"}, "label_flip_epsilon", (0.1, 0.1002)),
+    Boundary("false-residual", TWO, 3200, {"open": "own"}, "split", ((2, 12), (1, 12))),
     Boundary("label-counts", TWO, 3200, {"open": "own", "noise": "rows", "delta": 1e-6}, "epsilon", (0.1, 0.1002)),
     # One column: a second and a third visit, room in the longest batch, noise.
-    Boundary("feature-chain", (9, 1), 600, EXCHANGE | {"batch_size": 5}, "epochs", (2, 1)),
-    Boundary("feature-chain", (9, 1), 600, EXCHANGE | {"epochs": 5}, "batch_size", (5, 6)),
     Boundary("feature-single", (9, 1), 600, EXCHANGE | {"batch_size": 5}, "epochs", (3, 2)),
     Boundary("feature-single", (1, 22), 602, EXCHANGE | {"epochs": 5, "batch_size": 20}, "rows", (602, 603)),
     Boundary("feature-single", (9, 1), 1000, EXCHANGE | {"epochs": 5}, "batch_size", (40, 41)),
@@ -68,24 +66,19 @@ BOUNDARIES = (
     Boundary("feature-geometry", (8, 3), 100, EXCHANGE | {"batch_size": 9, "epochs": 5}, "rows", (100, 101)),
     Boundary("feature-geometry", (9, 3), 28, EXCHANGE | {"batch_size": 9, "epochs": 5}, "rows", (28, 29)),
     Boundary("feature-geometry", TWO, 3200, NOISY | {"batch_size": 8, "epochs": 5}, "noise_std", (3.0, 3.01)),
-    # Labels.
-    Boundary("label-only", (0, 10), 1700, EXCHANGE | {"intercept": False, "epochs": 1}, "batch_size", (17, 18)),
-    Boundary("own-weights", TWO, 120, {"open": "own"}, "rows", (120, 121)),
-    Boundary("label-rare", TWO, 8000, BLURRED | {"batch_size": 256}, "noise_std", (1.82, 1.83)),
-    Boundary("label-counts", TWO, 1000, NOISY, "batch_size", (50, 51)),
-    Boundary("label-sign", TWO, 1600, NOISY | {"noise_std": 100.0, "epochs": 2}, "batch_size", (200, 201)),
-    Boundary(
-        "label-sign", TWO, 2000, NOISY | {"noise_std": 2.0, "epochs": 2, "batch_size": 2}, "split", ((21, 3), (21, 2))
-    ),
-    Boundary("label-sign", TWO, 2000, BLURRED, "noise_std", (1.38, 1.39)),
-    Boundary("label-sign", TWO, 2000, BLURRED, "noise_std", (45.1, 45.11)),
-    Boundary("label-average", TWO, 2000, BLURRED, "noise_std", (3.08, 3.09)),
-    Boundary("label-average", TWO, 2000, BLURRED, "noise_std", (100.85, 100.86)),
-    Boundary("label-stacked", TWO, 2000, BLURRED, "noise_std", (3.0, 3.1)),
+    # Labels: equations, of few columns and of many; noise that is left; a start that few steps mend.
+    Boundary("label-stacked", TWO, 342, EXCHANGE | {"batches": "full", "epochs": 1}, "rows", (342, 343)),
+    Boundary("label-stacked", (11, 2), 16, EXCHANGE | {"batches": "full", "epochs": 1}, "rows", (16, 17)),
+    Boundary("label-average", TWO, 2000, BLURRED, "noise_std", (7.155, 7.156)),
+    Boundary("label-stacked", TWO, 2000, EXCHANGE | {"batches": "full", "start": "xavier"}, "epochs", (27, 28)),
+    Boundary("label-average", TWO, 2000, STARTED | {"batches": "full"}, "noise_std", (6.66, 6.67)),
+    # Labels that noise hides: single ones, what columns say in general, and in how many batches.
+    Boundary("label-average", TWO, 2000, STARTED | {"batch_size": 8}, "noise_std", (100.85, 100.86)),
+    Boundary("label-average", TWO, 2000, STARTED | {"batch_size": 200}, "noise_std", (33.33, 33.34)),
+    Boundary("label-average", TWO, 2000, STARTED | {"noise_std": 40.0}, "batch_size", (250, 251)),
+    Boundary("own-weights", TWO, 284, {"open": "own"}, "rows", (284, 285)),
     Boundary("arbiter-key", TWO, 2000, BLURRED | {"protocol": "arbiter"}, "noise_std", (8.23, 8.24)),
     Boundary("label-enumeration", TWO, 2000, EXCHANGE, "start", ("zero", "xavier")),
-    Boundary("label-stacked", (5, 1), 100, EXCHANGE | {"batch_size": 10}, "epochs", (11, 10)),
-    Boundary("label-stacked", (5, 1), 100, EXCHANGE | {"epochs": 2}, "batch_size", (1, 2)),
     # Room in replies: for a batch, for the longest one, or for all but a last one that is rare.
     Boundary("packing", TWO, 600, EXCHANGE | {"epochs": 1}, "batch_size", (30, 31)),
     Boundary("packing", TWO, 200, EXCHANGE | {"epochs": 1, "batch_size": 19}, "rows", (200, 201)),

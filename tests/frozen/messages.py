@@ -38,16 +38,14 @@ PAILLIER: dict[str, Any] = {
 SHARES: dict[str, Any] = {
     "protocol": "shares",
     "epochs": 2,
-    "scale": "none",
-    "learning_rate": 0.05,
     "test_share": 0.2,
     "seed": 7,
 }
-WHITENED: dict[str, Any] = SHARES | {"scale": "whitened", "learning_rate": 0.0, "test_share": 0.0}
+WHOLE: dict[str, Any] = SHARES | {"test_share": 0.0}
 EXCHANGE: dict[str, Any] = PAILLIER | {"protocol": "exchange", "seed": 7}
 ARBITER: dict[str, Any] = PAILLIER | {"protocol": "arbiter", "seed": 7}
 NOISE: dict[str, Any] = {"noise": "std", "noise_std": 0.5, "row_norm": 1.0}
-WHOLE_ROWS: dict[str, Any] = {"noise": "rows", "epsilon": 4.0, "delta": 1e-3, "row_norm": 4.0}
+WHOLE_ROWS: dict[str, Any] = {"noise": "rows", "epsilon": 4.0, "delta": 1e-3}
 TRAININGS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "exchange of two": ((2, 3), EXCHANGE),
     "exchange of two, joint seed": ((2, 3), EXCHANGE | {"seed": 0}),
@@ -65,15 +63,13 @@ TRAININGS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "shares of two, joint seed": ((2, 3), SHARES | {"seed": 0}),
     "shares of two, opened": ((2, 3), SHARES | {"open": "own"}),
     "shares of two, penalty": ((2, 3), SHARES | {"l2": 0.25}),
-    "shares of two, class weights": ((2, 3), WHITENED | {"class_weight": "balanced"}),
-    "shares of two, penalty as a product": ((2, 3), WHITENED | {"l2": 0.05}),
+    "shares of two, class weights": ((2, 3), WHOLE | {"class_weight": "balanced"}),
+    "shares of two, penalty as a product": ((2, 3), WHOLE | {"l2": 0.05}),
     "shares of two, noise": ((2, 3), SHARES | WHOLE_ROWS),
-    "shares of two, flipped labels": ((2, 3), SHARES | {"label_flip_epsilon": 1.0}),
-    "shares of two, start": ((2, 3), SHARES | {"start": "xavier"}),
     "shares of three": ((2, 2, 1), SHARES),
     "shares of three, opened, penalty": ((2, 2, 1), SHARES | {"open": "own", "l2": 0.25, "seed": 0}),
     "shares of three, noise": ((2, 2, 1), SHARES | WHOLE_ROWS),
-    "shares of three, penalty as a product": ((2, 2, 1), WHITENED | {"l2": 0.05}),
+    "shares of three, penalty as a product": ((2, 2, 1), WHOLE | {"l2": 0.05}),
     "shares of five": ((1, 1, 2, 1, 2), SHARES | {"epochs": 1}),
     "shares of five, opened": ((0, 1, 2, 1, 2), SHARES | {"epochs": 1, "open": "own"}),
 }

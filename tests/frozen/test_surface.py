@@ -11,6 +11,7 @@ from plumbob import retired
 from plumbob.errors import PlanError, SettingsError
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
+from plumbob.plan.settings import FIELD_NAMES
 from tests.command_line import CommandLine
 from tests.frozen.surface import FILE, surface
 
@@ -96,10 +97,11 @@ def _answer(row: str, cli: CommandLine) -> str:
     if file == "plan":
         with pytest.raises(PlanError) as refused:
             Plan.from_dict(_with(tomllib.loads(Plan.for_columns((1, 2)).to_toml()), section, name))
-        with pytest.raises(PlanError, match="any more"):
-            Plan.for_columns((1, 2), **{name: 1})
+        if name not in FIELD_NAMES:  # A key that only changed its section keeps its name elsewhere.
+            with pytest.raises(PlanError, match="any more"):
+                Plan.for_columns((1, 2), **{name: 1})
     else:
-        written = HomeSettings(name="bank", addresses={"NAME": ""}).to_toml()
+        written = HomeSettings(name="bank").to_toml()
         with pytest.raises(SettingsError) as refused:
             HomeSettings.from_toml(_beside(written, section, name))
     return str(refused.value)

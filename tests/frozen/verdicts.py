@@ -19,16 +19,17 @@ import pytest
 import plumbob
 from benchmarks.check_grid import cells
 from plumbob import cli
+from plumbob.checking.coalitions import coalitions
 from plumbob.plan import Plan
+from plumbob.record import Finding
 from tests.frozen.boundaries import ATTACK_OF, BOUNDARIES
 
 TRAINED_ROWS = 27000
 HEADING = "## "
-STRICTNESS = ("not applicable", "blocked", "degrades", "leaks")
+STRICTNESS = ("no finding", "blocked", "degrades", "leaks")
 """The verdicts, the strictest last; where there is no finding, that is as good as the first."""
-LEFT_OUT = ("chosen-column", "score-control", "model-difference")
-"""Findings that the worst verdicts leave out: the first is in every plan and would hide what changes, and the other two
-may go, because they read nothing of a run, or need two."""
+LEFT_OUT = ("chosen-column",)
+"""A finding that the worst verdicts leave out: it is in every plan, and would hide what changes."""
 Worst = dict[tuple[str, str, str, str], str]
 """The worst verdict by plan, party, target and assumption."""
 
@@ -50,7 +51,6 @@ MORE: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "default, few rows scored": ((11, 12), {"most_rows": 10}),
     "default, one row scored": ((11, 12), {"most_rows": 1}),
     "default, opened, penalty": ((11, 12), {"open": "own", "l2": 0.01}),
-    "default, flipped labels": ((11, 12), {"label_flip_epsilon": 1.0}),
     "default, rows 1": ((11, 12), {"noise": "rows", "epsilon": 1.0}),
     "default, rows 4, opened": ((11, 12), {"noise": "rows", "epsilon": 4.0, "open": "own"}),
     "default of three": ((7, 8, 8), {}),
@@ -80,22 +80,34 @@ def of_plans() -> list[str]:
     for name, plan, rows in _grid():
         lines.append(f"{HEADING}{name}")
         lines += [
-            f"{found.attack} {found.by} {found.against} {found.target} {found.stage}: {found.verdict}"
+            f"{'/'.join(found.attacks)} {found.by} {found.against} {found.target} {found.assumes}: {found.verdict}"
             for found in plumbob.check(plan, rows=rows)
-            if ATTACK_OF.get(name, found.attack) == found.attack
+            if ATTACK_OF.get(name, found.attack) in found.attacks
         ]
     return lines
 
 
 def worst_of_plans() -> Worst:
-    """The worst verdict on every plan, where something degrades or leaks."""
+    """The worst verdict on every plan, where something degrades or leaks.
+
+    A coalition reads at least what each of its members does.
+    """
     worst: Worst = {}
     for name, plan, rows in _grid():
+        together = [coalition.name for coalition in coalitions(plan)]
         for found in plumbob.check(plan, rows=rows):
-            key = name, found.by, found.target, found.assumes
-            if found.attack not in LEFT_OUT and found.verdict in STRICTNESS[2:]:
+            if found.attack in LEFT_OUT or found.verdict not in STRICTNESS[2:]:
+                continue
+            readers = [one for one in together if _reads_as_well(one, found)]
+            for by in (found.by, *readers):
+                key = name, by, found.target, found.assumes
                 worst[key] = stricter(worst.get(key, ""), found.verdict)
     return worst
+
+
+def _reads_as_well(coalition: str, found: Finding) -> bool:
+    members = coalition.split("+")
+    return found.by in members and any(name not in members for name in found.against.split("+"))
 
 
 def stricter(*verdicts: str) -> str:
@@ -148,7 +160,7 @@ def _of_job(file: Path, name: str) -> Iterator[str]:
         code = _exit_code(["check", system, str(file), "--rows", str(TRAINED_ROWS), "--json", "--quiet"])
     yield f"{HEADING}{name}: exit {code}"
     for found in json.loads(printed.getvalue())["findings"] if code not in (1, 2) else []:
-        yield f"{found['attack']} {found['by']} {found['against']} {found['target']}: {found['verdict']}"
+        yield f"{'/'.join(found['attacks'])} {found['by']} {found['against']} {found['target']}: {found['verdict']}"
 
 
 def _exit_code(words: list[str]) -> int:

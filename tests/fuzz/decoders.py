@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from plumbob.data import split_array
@@ -28,19 +27,20 @@ from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.paillier import PrivateKey, admit
 from plumbob.lab.exchange.proof import ProofContext, admit_paillier, prove
 from plumbob.lab.simulate import train
+from plumbob.lab.transcript import Transcript
 from plumbob.net import Data, greeting
 from plumbob.net.greeting import Greeting
 from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
 from plumbob.net.reliable import FRAME, MESSAGE, Memory, ReliableLink
 from plumbob.plan import Plan
-from plumbob.protocol import handshake, messages
+from plumbob.protocol import messages
 from plumbob.protocol.channel import Channel
+from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import packed, unpacked
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares.schedule import ELEMENT_BYTES
+from plumbob.protocol.shares.shape import ELEMENT_BYTES
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import RunFolder
 from tests.crypto.support import seeded
 from tests.fuzz import lattice
@@ -104,18 +104,17 @@ class OneMessage:
 
 def take_hello(data: bytes) -> None:
     """The first message of a handshake, as far as one side alone can read it."""
-    body = Channel("bank", OneMessage(data)).receive(Kind.HELLO, 0, None)
-    hello = handshake._parse("bank", body)
-    if len(bytes.fromhex(hello.nonce)) != handshake.NONCE_BYTES:
-        raise AssertionError("a nonce of another length")
+    body = Channel("bank", OneMessage(data)).receive(Kind.HELLO, 0, len(HELLO.to_bytes()))
+    if Hello.from_bytes(body).to_bytes() != body:
+        raise AssertionError("a greeting that is written otherwise than it was read")
 
 
 def honest_hello() -> bytes:
     """A greeting as a party begins."""
-    hello = handshake.Hello(1, "bank", "train", "ab" * 32, 40, "cd" * 32, "ef" * 32)
-    return Message(Kind.HELLO, 0, 0, msgspec.json.encode(hello)).encode()
+    return Message(Kind.HELLO, 0, 0, HELLO.to_bytes()).encode()
 
 
+HELLO = Hello(b"\xcd" * 32, 40, b"\xef" * 32)
 TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16, received=3, clock=0.0)
 
 
@@ -319,7 +318,7 @@ DECODERS = (
         lambda: lattice.take_slot_request(lattice.slot_request()).reply,
         share=4,
     ),
-    Decoder("lattice-key", lattice.take_public_key, lambda: lattice.key().public_bytes(), share=4),
+    Decoder("lattice-key", lattice.take_public_key, lambda: lattice.key().public, share=4),
     Decoder("lattice-challenge", lattice.take_challenge, lattice.challenge, share=4),
     Decoder("shares", take_shares, lambda: bytes(range(72)), share=8),
     Decoder("invitation", take_token, lambda: token().encode(), share=4),

@@ -9,25 +9,25 @@ import numpy as np
 
 from plumbob.crypto.lattice import (
     Answer,
-    Evaluator,
+    Engine,
     KeyProof,
     KeyTest,
-    LatticeEngine,
     Layout,
-    Owner,
     OwnerKey,
     PrivateMatrix,
     Register,
-    SlotEvaluator,
+    SlotFactors,
     SlotLayout,
-    SlotOwner,
     TestedKey,
+    answer_request,
+    make_request,
+    open_reply,
     pairs,
     sets,
 )
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
 
-ENGINE = LatticeEngine(threads=1)
+ENGINE = Engine(threads=1)
 PLAIN, SLOTS = sets.insecure_for_tests(16, 2), sets.insecure_for_tests(16, 6, has_slots=True)
 LAYOUT, SLOT_LAYOUT = Layout.choose(PLAIN, "scores", 9, 2, 51, 32), SlotLayout(SLOTS, 9, 2)
 FACTORS = np.arange(18, dtype=np.int32).reshape(2, 9)
@@ -60,7 +60,7 @@ def matrix() -> PrivateMatrix:
 
 def take_request(data: bytes) -> Answer:
     """A reply of the right length, whatever was encrypted."""
-    answer = Evaluator(matrix(), admitted_keys()[0], 1, EVALUATOR_SEED, Register()).reply(data)
+    answer = answer_request(matrix(), admitted_keys()[0], 1, data, EVALUATOR_SEED, Register())
     if len(answer.reply) != LAYOUT.reply_bytes or answer.share.shape != (9, 2):
         raise AssertionError("an answer of another shape")
     return answer
@@ -68,14 +68,15 @@ def take_request(data: bytes) -> Answer:
 
 def take_reply(data: bytes) -> None:
     """Shares below their ring, whatever came back."""
-    share = Owner(key(), 1, LAYOUT).open(data)
+    share = open_reply(key(), LAYOUT, data)
     if (pairs.reduce(share, LAYOUT.output_bits) != share).any():
         raise AssertionError("a share outside its ring")
 
 
 def take_slot_request(data: bytes) -> Answer:
     """Take a request for slots."""
-    answer = SlotEvaluator(ENGINE, SLOT_LAYOUT, admitted_keys()[1], 1, EVALUATOR_SEED, Register()).reply(data, FACTORS)
+    factors = SlotFactors(ENGINE, SLOT_LAYOUT, FACTORS)
+    answer = answer_request(factors, admitted_keys()[1], 1, data, EVALUATOR_SEED, Register())
     if len(answer.reply) != SLOT_LAYOUT.reply_bytes or answer.share.shape != (9, 2):
         raise AssertionError("an answer of another shape")
     return answer
@@ -83,7 +84,7 @@ def take_slot_request(data: bytes) -> Answer:
 
 def take_slot_reply(data: bytes) -> None:
     """Shares below the slot modulus."""
-    share = SlotOwner(slot_key(), 1, SLOT_LAYOUT).open(data)
+    share = open_reply(slot_key(), SLOT_LAYOUT, data)
     if any(int(low) + (int(high) << 64) >= SLOTS.slot_modulus for low, high in share):
         raise AssertionError("a share outside its ring")
 
@@ -96,7 +97,7 @@ def take_public_key(data: bytes) -> None:
 
 def take_challenge(data: bytes) -> None:
     """Take a challenge: nothing is revealed unless sigma gives this very one."""
-    proof = KeyProof(key(), key().public_bytes(), NONCE)
+    proof = KeyProof(key(), key().public, NONCE)
     proof.commit(data)
     if proof.reveal(SIGMA) == NONCE and data != challenge():
         raise AssertionError("a challenge of somebody's choice was decrypted")
@@ -105,16 +106,16 @@ def take_challenge(data: bytes) -> None:
 @cache
 def challenge() -> bytes:
     """The honest challenge."""
-    return KeyTest(ENGINE, PLAIN, key().context, key().public_bytes(), SIGMA).challenge()
+    return KeyTest(ENGINE, PLAIN, key().context, key().public, SIGMA).challenge()
 
 
 @cache
 def request() -> bytes:
     """An honest request."""
-    return Owner(key(), 1, LAYOUT).request(pairs.from_integers(np.array([1, -2])))
+    return make_request(key(), 1, LAYOUT, pairs.from_integers(np.array([1, -2])))
 
 
 @cache
 def slot_request() -> bytes:
     """An honest request for slots."""
-    return SlotOwner(slot_key(), 1, SLOT_LAYOUT).request(FACTORS)
+    return make_request(slot_key(), 1, SLOT_LAYOUT, FACTORS)

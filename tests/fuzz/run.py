@@ -174,19 +174,19 @@ def _share(share: tuple[int, int]) -> int:
 
 def run_sessions(numbers: range) -> int:
     """One process' share, one after the other."""
-    from tests.fuzz.sessions import Script, hurried, play, undisturbed
+    from tests.fuzz.sessions import Script, hurried, play
 
-    expected, kinds = undisturbed(), Counter[str]()
+    kinds = Counter[str]()
     mistakes, warm, slowest = 0, 0.0, 0.0
     with hurried():
         for done, number in enumerate(numbers):
             started = time.monotonic()
             outcome = play(Script.of(number))
             slowest = max(slowest, time.monotonic() - started)
-            kinds[f"{outcome.script.world} {'finished' if outcome.is_finished else 'refused'}"] += 1
-            if (mistake := outcome.mistake(expected)) is not None:
+            kinds[f"{outcome.script.place} {'finished' if outcome.is_finished else 'refused'}"] += 1
+            if outcome.mistake is not None:
                 mistakes += 1
-                say(f"  session {number}: {mistake[:1000]}\n    {outcome.script}")
+                say(f"  session {number}: {outcome.mistake[:1000]}\n    {outcome.script}")
             if done == WARM:
                 warm = resident_mb()
     growth = resident_mb() - warm if warm else 0.0

@@ -46,7 +46,7 @@ SHARES_OF_THREE = "training by shares of three"
 SIGNED = "training by shares of two, signed"
 TWO, THREE, PREDICTION = "alignment of two", "alignment of three", "prediction of three"
 FAULTS: dict[Kind, Fault] = {
-    Kind.HELLO: Fault(SIGNED, lambda body: b'{"more":1,' + body[1:], "the greeting has a field that is not known"),
+    Kind.HELLO: Fault(SIGNED, put(bytes(8), 32), "the sender has another number of aligned rows"),
     Kind.SEED_COMMITMENT: Fault(SIGNED, flipped, "the share that follows is not what the sender committed to"),
     Kind.SEED_SHARE: Fault(SIGNED, flipped, "the share is not what the sender committed to"),
     Kind.CONFIRMATION: Fault(SIGNED, flipped, "the sender has another session, seed or list of ids"),
@@ -87,9 +87,7 @@ FAULTS: dict[Kind, Fault] = {
     Kind.PROPOSAL_DRAFT: Fault("proposal of two", put(bytes(2)), "the body is no compressed plan"),
     Kind.PROPOSAL_WIDTH: Fault("proposal of two", cut, SIZE),
     Kind.PROPOSAL_PLAN: Fault("proposal of two", put(bytes(2), 24), "the body holds no compressed plan"),
-    Kind.HELD_OUT_ROWS: Fault("held-out rows of two", put(b"\xff" * 5), "more rows are held out than the plan says"),
     Kind.UNBLINDING_PROOF: Fault(THREE, flipped, "the proof does not hold for the points"),
-    Kind.ID_COUNTS: Fault(TWO, put(bytes(4)), "an id that all have is said to be on no row"),
     Kind.RETURN_COMMITMENT: Fault(TWO, flipped_first, "the list that follows is not what the sender committed to"),
     Kind.RETURN_CHALLENGE: Fault(TWO, flipped_first, "the salt does not open the commitment"),
     Kind.RETURN_PROOF: Fault(TWO, flipped, "the proof does not hold for the points"),

@@ -8,7 +8,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -21,11 +20,10 @@ from plumbob.party.signature import PURPOSE, MessageSigner, PlanSignature, swap_
 from plumbob.plan import Plan
 from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.alignment import AlignmentParty
-from plumbob.protocol.alignment_schedule import agree_on_held_out
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.party import party_at
 from plumbob.protocol.prediction import Answerer, Asker
-from tests.frozen.messages import ARBITER, EXCHANGE, QUERIES, ROWS, SHARES, rows_of
+from tests.frozen.messages import ARBITER, EXCHANGE, QUERIES, SHARES, rows_of
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained
 
 Ends = Mapping[str, Any]
@@ -35,7 +33,7 @@ PLAN_HASH = hashlib.sha256(b"known answers").hexdigest()
 PLANS: dict[str, Plan] = {
     "exchange": Plan.for_columns((2, 2, 1), **EXCHANGE | {"seed": 0}),
     "arbiter": Plan.for_columns((2, 3), **ARBITER | {"test_share": 0.0}),
-    "shares": Plan.for_columns((1, 1, 1), **SHARES | {"epochs": 1, "start": "xavier"}),
+    "shares": Plan.for_columns((1, 1, 1), **SHARES | {"epochs": 1}),
     "kept": Plan.for_columns((1, 1), **SHARES | {"epochs": 1}),
     "opened": Plan.for_columns((1, 1), **SHARES | {"epochs": 1, "open": "own"}),
     "two": Plan.for_columns((1, 1), epochs=1),
@@ -107,29 +105,17 @@ def predict(name: str, wire: Wire) -> Ends:
 
 
 def align(plan: Plan, wire: Wire) -> Ends:
-    """Twelve ids, of which each party lacks some; repeated ones are counted, and the size comes first."""
+    """Twelve ids, of which each party lacks some; the size comes first."""
     participants = at_table(plan, wire)
     tasks = {
         name: AlignmentParty(
             participant,
-            PackedIds.of([f"id {number}" for number in range(3 * place, 12)], repeat=True),
+            PackedIds.of([f"id {number}" for number in range(3 * place, 12)]),
             go_on=lambda size: True,
             chunk=4,
             jobs=1,
         ).run
         for place, (name, participant) in enumerate(participants.items())
-    }
-    return outcomes(tasks, participants)
-
-
-def hold_out(plan: Plan, wire: Wire) -> Ends:
-    """Hold out rows that the label party chooses."""
-    chooser = plan.replace(held_out_by=plan.label_party.name, test_share=0.2)
-    chosen = np.arange(ROWS) < chooser.held_out(ROWS)
-    participants = at_table(chooser, wire)
-    tasks = {
-        name: partial(agree_on_held_out, each, ROWS, chosen if name == chooser.label_party.name else None)
-        for name, each in participants.items()
     }
     return outcomes(tasks, participants)
 
@@ -182,7 +168,6 @@ SESSIONS: dict[str, Callable[[Wire], Ends]] = {
     "prediction of three": partial(predict, "three, opened"),
     "alignment of two": partial(align, PLANS["two"]),
     "alignment of three": partial(align, PLANS["three"]),
-    "held-out rows of two": partial(hold_out, PLANS["two"]),
     "signatures of two": partial(sign, PLANS["two"]),
     "proposal of two": partial(propose, PLANS["two"]),
 }

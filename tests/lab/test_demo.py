@@ -1,5 +1,6 @@
 """The demo, cut down: what leaks undefended does not leak defended, and everything it promises is written."""
 
+import html
 import json
 import re
 import subprocess
@@ -74,13 +75,11 @@ def test_one_screen(result: dict[str, Any], out: Path) -> None:
     headline = next(line for line in lines if line.startswith("With exchange the processor reads"))
     assert headline.endswith("With shares it reads none.")
     assert headline in page
+    beyond = next(line.strip() for line in lines if "release" in line)
+    assert beyond.startswith("Blocked while everyone keeps to the protocol: with other software bank can read one of")
+    assert html.escape(beyond).replace("&quot;", "&#34;").replace("&#x27;", "&#39;") in page
     for words in ("exchange with noise", "by guessing", "pooled in one place", "If someone cheats", "report.html"):
         assert words in text
-    bars = {
-        line.split("  ")[0]: line.count("#") for line in lines if line.rstrip().endswith((".", "#")) and ".." in line
-    }
-    assert bars["exchange"] > 0
-    assert bars["shares"] == 0
 
 
 def test_six_printed_pages_that_name_their_runs(result: dict[str, Any], out: Path, tmp_path: Path) -> None:
@@ -108,7 +107,8 @@ def test_each_run_is_saved(result: dict[str, Any], out: Path) -> None:
         record = RunFolder(out / folder).record()
         assert record.protocol == demo.RUNS[name]["protocol"]
         assert record.is_finished
-        assert record.findings
+        # On shares no attack has anything to work on: pages then say what `check` does.
+        assert record.findings or (record.protocol == "shares" and record.predicted)
     assert result["out"] == str(out)
 
 

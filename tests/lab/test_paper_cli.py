@@ -18,7 +18,7 @@ def test_quickly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*QUICK, "--out", str(out)) == 0
     printed = capsys.readouterr()
     found = json.loads(printed.out)
-    assert "seed 1 (1 of 2)" in printed.err
+    assert "seed 1 (1 of 4)" in printed.err
     assert {claim["verdict"] for claim in found["claims"]} == {"agrees", "not run"}
     assert json.loads((out / "claims.json").read_text()) == found["claims"]
     for name in ("index.html", "claims.csv", "curves.csv", *found["figures"]):

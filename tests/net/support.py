@@ -12,7 +12,7 @@ from pathlib import Path
 
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import Identity
-from plumbob.net.websocket import Timeouts
+from plumbob.net.wire import Timeouts
 
 LARGEST = 1 << 20
 PATIENCE = 120.0  # seconds until a test is lost; nothing waits that long in a sound run

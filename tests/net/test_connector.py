@@ -17,20 +17,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from websockets.client import ClientProtocol
-from websockets.uri import parse_uri
 
 from plumbob.errors import DeadlineError, IdentityError, LocalProtocolError, TransportError
 from plumbob.net import connector as station_module
 from plumbob.net import strangers, tls
 from plumbob.net.connector import MOST_CONNECTIONS_A_PEER, Connector, Peer
 from plumbob.net.identity import Identity, now
-from plumbob.net.websocket import PATH
+from plumbob.net.wire import GOODBYE, LENGTH, OPENING, SIGN_OF_LIFE
 from tests.net.support import (
     LARGEST,
     PATIENCE,
@@ -57,11 +54,10 @@ def ended(connection: object, seconds: float = PATIENCE) -> str:
     return str(caught.value)
 
 
-def speaking(identity: Identity, address: tuple[str, int], path: str = PATH) -> tuple[ssl.SSLSocket, bytes]:
-    """A pinned party whose WebSocket is written by hand, and what it was answered."""
+def speaking(identity: Identity, address: tuple[str, int], words: bytes = OPENING) -> tuple[ssl.SSLSocket, bytes]:
+    """A pinned party whose side of the connection is written by hand, and what it was answered."""
     sock = plain_context(identity).wrap_socket(socket.create_connection(address, timeout=PATIENCE))
-    protocol = ClientProtocol(parse_uri(f"wss://plumbob{path}"))
-    sock.sendall(protocol.connect().serialize())
+    sock.sendall(words)
     return sock, sock.recv(4096)
 
 
@@ -169,70 +165,40 @@ def test_a_message_above_the_limit_is_refused(bank: Identity, fund: Identity) ->
 
 
 def test_a_length_is_believed_only_within_the_limit(bank: Identity, fund: Identity) -> None:
-    """A frame that announces 2^62 bytes ends the connection before any of them came."""
+    """A message that announces 2^62 bytes ends the connection before any of them came."""
     with listening(fund, bank) as server:
         sock, answer = speaking(bank, where(server))
         with sock:
-            assert answer.startswith(b"HTTP/1.1 101 ")
-            sock.sendall(b"\x82\xff" + (2**62).to_bytes(8, "big") + b"mask")
+            assert answer == OPENING
+            sock.sendall(LENGTH.pack(2**62))
             assert "above" in ended(server.next())
 
 
-@pytest.mark.parametrize(
-    ("frame", "words"),
-    [
-        (b"\x81\x81maskx", "text"),
-        (b"\x82\x01x", "broke the rules"),  # not masked
-        (b"\xc2\x81maskx", "broke the rules"),  # compressed, which nobody agreed on
-        (b"\x80\x81maskx", "broke the rules"),  # the rest of nothing
-    ],
-)
-def test_broken_frames_end_the_connection(bank: Identity, fund: Identity, frame: bytes, words: str) -> None:
-    """Text, a frame without a mask, a compressed one and a rest without a beginning are each the end."""
-    with listening(fund, bank) as server:
-        sock, _ = speaking(bank, where(server))
-        with sock:
-            sock.sendall(frame)
-            assert words in ended(server.next())
-
-
-def test_fragments_are_put_together_within_the_limit(bank: Identity, fund: Identity) -> None:
-    """A message in pieces is whole again, and pieces count together against the limit."""
+def test_signs_of_life_stand_between_messages(bank: Identity, fund: Identity) -> None:
+    """Whatever stands for no message is no part of one, in one piece or byte by byte."""
     with listening(fund, bank) as server:
         sock, _ = speaking(bank, where(server))
         with sock:
             connection = server.next()
-            sock.sendall(b"\x02\x82\0\0\0\0he" + b"\x00\x80\0\0\0\0" * 1000 + b"\x80\x83\0\0\0\0llo")
+            words = LENGTH.pack(SIGN_OF_LIFE) * 3 + LENGTH.pack(5) + b"hello" + LENGTH.pack(SIGN_OF_LIFE)
+            sock.sendall(words)
             assert connection.receive(PATIENCE) == b"hello"
-            half = LARGEST // 2 + 1
-            piece = b"\xff" + half.to_bytes(8, "big") + b"\0\0\0\0" + bytes(half)
-            sock.sendall(b"\x02" + piece)
-            sock.sendall(b"\x80" + piece)
-            assert "above" in ended(connection)
+            for byte in words:
+                sock.sendall(bytes([byte]))
+            assert connection.receive(PATIENCE) == b"hello"
+            sock.sendall(LENGTH.pack(GOODBYE))
+            assert "bank closed the connection" in ended(connection)
 
 
-def test_answers_to_pings_stand_between_messages(bank: Identity, fund: Identity) -> None:
-    """A peer that asks for signs of life while a long message comes gets both whole: no frame lies within another."""
-    long, pings = os.urandom(8 * LARGEST), 200
-    with listening(fund, bank, largest=len(long)) as server:
+def test_half_a_message_is_none(bank: Identity, fund: Identity) -> None:
+    """A peer that leaves in the middle of a message ends the connection, and nothing of the message is handed over."""
+    with listening(fund, bank) as server:
         sock, _ = speaking(bank, where(server))
-        with sock, sock.makefile("rb") as file:
+        with sock:
             connection = server.next()
-            sender = threading.Thread(target=connection.send, args=(b"head", long[4:]), daemon=True)
-            sender.start()
-            for _ in range(pings):
-                sock.sendall(b"\x89\x84maskABCD")
-            frames = [whole_frame(file) for _ in range(pings + 1)]
-            sender.join(PATIENCE)
-    assert [body for opcode, body in frames if opcode == 0x82] == [b"head" + long[4:]]
-    assert sum(opcode == 0x8A for opcode, _ in frames) == pings
-
-
-def whole_frame(file: BinaryIO) -> tuple[int, bytes]:
-    """The first byte and the contents of the next frame from a server."""
-    opcode, length = file.read(2)
-    more = {126: 2, 127: 8}.get(length, 0)
-    return opcode, file.read(int.from_bytes(file.read(more), "big") if more else length)
+            sock.sendall(LENGTH.pack(100) + b"half")
+            sock.shutdown(socket.SHUT_RDWR)
+            assert "ended without a goodbye" in ended(connection)
 
 
 # What ends a connection, and how the next one comes.
@@ -568,23 +534,13 @@ def test_an_older_or_a_plain_server_is_refused(bank: Identity, fund: Identity, i
         assert ("does not speak TLS;" if is_plain else "does not speak TLS 1.3") in client.reason("fund")
 
 
-@pytest.mark.parametrize("path", ["/", "/plumbob/2", "/plumbob/1/", "/plumbob/1?x"])
-def test_other_paths_are_refused(bank: Identity, fund: Identity, path: str) -> None:
-    """Even a pinned peer must ask for the one path of this version."""
+@pytest.mark.parametrize("words", [b"plumbob\x01", b"GET /plumbob/1 HTTP/1.1\r\n\r\n", bytes(8)])
+def test_other_words_are_refused(bank: Identity, fund: Identity, words: bytes) -> None:
+    """Even a pinned peer must begin as this version does; another version or a browser gets no answer."""
     with listening(fund, bank) as server:
-        sock, answer = speaking(bank, where(server), path)
+        sock, answer = speaking(bank, where(server), words)
         sock.close()
-        assert answer.startswith(b"HTTP/1.1 404 ")
-        assert "did not speak the Plumbob protocol" in server.refusal()
-
-
-def test_a_browser_is_refused(bank: Identity, fund: Identity) -> None:
-    """A request that comes from a web page is refused, whatever certificate the browser has."""
-    with listening(fund, bank) as server:
-        with plain_context(bank).wrap_socket(socket.create_connection(where(server), timeout=PATIENCE)) as sock:
-            request = ClientProtocol(parse_uri(f"wss://plumbob{PATH}"), origin="https://page.example").connect()  # type: ignore[arg-type]
-            sock.sendall(request.serialize())
-            assert sock.recv(4096).startswith(b"HTTP/1.1 403 ")
+        assert answer == b""
         assert "did not speak the Plumbob protocol" in server.refusal()
 
 
@@ -646,7 +602,7 @@ class HalfWay:
                     if not (data := self.sock.recv(1 << 16)):
                         return False
                     self.incoming.write(data)
-            self.client.write(ClientProtocol(parse_uri(f"wss://plumbob{PATH}")).connect().serialize())
+            self.client.write(OPENING)
             self.sock.sendall(self.outgoing.read())
             return self.sock.recv(1) != b""
         return False
@@ -806,7 +762,7 @@ def test_a_slow_request_has_a_deadline(bank: Identity, fund: Identity) -> None:
         socket.create_connection(where(server), timeout=PATIENCE) as raw,
         plain_context(bank).wrap_socket(raw) as sock,
     ):
-        sock.sendall(b"GET /plumbob/1 HTTP/1.1\r\n")
+        sock.sendall(OPENING[:4])
         assert "did not finish its handshake in time" in server.refusal()
 
 
@@ -873,7 +829,7 @@ def connector(identity: Identity, *peers: Peer, listen: str | None = None, proxy
 
 def test_somebody_must_be_able_to_dial(bank: Identity, fund: Identity) -> None:
     """Without an address and without listening there is no way, and both remedies are named."""
-    with pytest.raises(TransportError, match=r"set `listen` in party.toml, or the address under \[peers.fund\]"):
+    with pytest.raises(TransportError, match=r"set `listen` in party\.toml, or join fund again with --address"):
         connector(bank, peer_of(fund))
 
 

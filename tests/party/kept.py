@@ -1,22 +1,37 @@
 """Runs whose parties keep evidence, and their auditors."""
 
+import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from plumbob.data import Table
-from plumbob.party import evidence, replay
-from plumbob.party.sealing import AuditorKeys
+from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.party import evidence, replay, training
+from plumbob.party.home import Home
+from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.plan import Plan
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.party import AfterStep, party_at
+from plumbob.protocol.shares.training import SharesParty
+from tests.party.verbs import Organisations
+from tests.protocol.support import made_up, tables_for
+from tests.world import Killed
+
+CASTING = threading.Lock()
 
 
-def accountable(plan: Plan, folder: Path) -> tuple[Plan, dict[str, AuditorKeys]]:
-    """The plan with an auditor for each party, whose keys lie in this folder."""
+def accountable(plan: Plan, folder: Path, **keys: Any) -> tuple[Plan, dict[str, AuditorKeys]]:
+    """The plan with an auditor for each party, whose keys lie in this folder, and with these keys."""
     names = [party.name for party in plan.parties]
     auditors = {name: AuditorKeys.create(folder / f"auditor-{name}", f"auditor-{name}") for name in names}
     fingerprints = {name: one.public.fingerprint for name, one in auditors.items()}
-    return plan.replace(evidence="keep", days=30, auditors=fingerprints), auditors
+    return plan.replace(evidence="keep", days=30, auditors=fingerprints, **keys), auditors
 
 
 @dataclass(frozen=True)
@@ -28,14 +43,40 @@ class Kept:
     folder: Path
     auditors: Mapping[str, AuditorKeys]
 
-    def keys(self, name: str) -> dict[str, bytes]:
-        """What the party's auditor hands over for this one run."""
-        head = evidence.read_head(self.place(name) / "head.json")
-        auditor = self.auditors[name]
-        return {file: auditor.file_key(bytes.fromhex(one), head.run_bytes, file) for file, one in head.keys.items()}
-
     def place(self, name: str) -> Path:
         return self.folder / name / evidence.FOLDER
 
     def replayed(self, name: str, **options: Any) -> dict[str, Any]:
-        return replay.replay(self.folder / name, self.keys(name), **options)
+        return replay.replay(self.folder / name, self.auditors[name], **options)
+
+
+def trained(
+    folder: Path,
+    split: tuple[int, ...],
+    cheats: Mapping[str, Hook],
+    tables: Mapping[str, Table] | None = None,
+    **keys: Any,
+) -> Kept:
+    """Train by everybody's own command, in threads; `cheats` run other software, or have invented their tables."""
+    plan, auditors = accountable(Plan.for_columns(split, epochs=2, test_share=0.2), folder, **keys)
+    given = tables or tables_for(plan, *made_up(40, plan.columns))
+    settings = {name: {"evidence_key": str(folder / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
+    organisations = Organisations(plan, given, folder, settings=settings)
+
+    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+        cheat = cheats.get(participant.name)
+        return party_at(participant, table, progress, None if cheat is None else hooked(SharesParty, cheat))
+
+    def train(name: str) -> Any:
+        while True:
+            # A party that dies types the command again.
+            with suppress(Killed):
+                return Home.open(organisations.home(name)).train(plan, verbose=False)
+
+    with CASTING, pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(auditors)) as pool:
+        patch.setattr(training, "party_at", party_instead)
+        list(pool.map(train, auditors))
+    for name in auditors:
+        (folder / "runs").mkdir(exist_ok=True)
+        (folder / "runs" / name).symlink_to(organisations.run_folder(name))
+    return Kept(plan, given, folder / "runs", auditors)

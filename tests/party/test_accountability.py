@@ -1,13 +1,11 @@
 """The red team's cheats by real parties over TLS that keep evidence: what a replay names, what only a table shows."""
 
 import sys
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,65 +14,34 @@ from plumbob import cli
 from plumbob.checking.check import check
 from plumbob.checking.rules import assumes, leaves_a_trace
 from plumbob.crypto.lattice import Small
-from plumbob.data import Table
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.lab.attacks.altered_shares import AlteredShares
-from plumbob.lab.attacks.false_residual import FalseResidual
-from plumbob.lab.attacks.garbage_replies import GarbageReplies
-from plumbob.lab.attacks.hooks import Hook, hooked
-from plumbob.lab.attacks.off_the_circle import OffTheCircle
-from plumbob.party import training
+from plumbob.lab.attacks.false_residual import FalseResidual, OffTheCircle
+from plumbob.lab.attacks.hooks import Hook
 from plumbob.party.evidence import keeping_at
 from plumbob.party.home import Home
 from plumbob.party.receipts import signature_of
 from plumbob.party.replay import NOT_THE_TRAININGS, source_of
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
-from plumbob.party.verbs.auditing import sign_statement, write_statement
+from plumbob.party.statements import sign_statement, write_statement
 from plumbob.party.verbs.receipt import peer_signatures
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import Share
-from plumbob.protocol.party import AfterStep, party_at
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.run_folder import RunFolder
-from tests.party.kept import Kept, accountable
+from tests.lab.attacks.lattice.garbage import GarbageReplies
+from tests.party.kept import Kept, accountable, trained
 from tests.party.processes import PATIENCE
 from tests.party.verbs import LABEL, Organisations, write_table
 from tests.protocol.support import made_up, tables_for
 
-CASTING = threading.Lock()
 TWO, THREE, FIVE = (2, 3), (2, 2, 1), (1, 1, 1, 1, 1)
-
-
-def trained(
-    folder: Path, split: tuple[int, ...], cheats: Mapping[str, Hook], tables: Mapping[str, Table] | None = None
-) -> Kept:
-    """Train by everybody's own command, in threads; `cheats` run other software, or have invented their tables."""
-    plan, auditors = accountable(Plan.for_columns(split, epochs=2, test_share=0.2), folder)
-    given = tables or tables_for(plan, *made_up(40, plan.columns))
-    settings = {name: {"evidence_key": str(folder / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
-    organisations = Organisations(plan, given, folder, settings=settings)
-
-    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
-        cheat = cheats.get(participant.name)
-        return party_at(participant, table, progress, None if cheat is None else hooked(LatticeParty, cheat))
-
-    def train(name: str) -> Any:
-        return Home.open(organisations.home(name)).train(plan, verbose=False)
-
-    with CASTING, pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(auditors)) as pool:
-        patch.setattr(training, "party_at", party_instead)
-        list(pool.map(train, auditors))
-    for name in auditors:
-        (folder / "runs").mkdir(exist_ok=True)
-        (folder / "runs" / name).symlink_to(organisations.run_folder(name))
-    return Kept(plan, given, folder / "runs", auditors)
 
 
 class OtherSums(Hook):
     """Adds to its shares of the sums in the second pass: it steers everybody's weights."""
 
-    def sums(self, me: LatticeParty, step: int, shared: dict[str, Share]) -> dict[str, Share]:
+    def sums(self, me: SharesParty, step: int, shared: dict[str, Share]) -> dict[str, Share]:
         if step < 2:
             return shared
         return {name: [value + (1 << 20) for value in share] for name, share in shared.items()}
@@ -83,7 +50,7 @@ class OtherSums(Hook):
 class LargeFactors(Hook):
     """Scales its factors up, so that masked numbers stick out of their masks (`masked-shares`)."""
 
-    def factors(self, me: LatticeParty, step: int, factors: Small) -> Small:
+    def factors(self, me: SharesParty, step: int, factors: Small) -> Small:
         return factors * 2
 
 
@@ -97,8 +64,8 @@ CHEATS = [
         "LATTICE_REQUEST of step 2 to features",
     ),
     ("altered-shares", TWO, "label", AlteredShares, "BOUND_SHARE of step 0 to features"),
-    ("off-the-circle", TWO, "label", OffTheCircle, "LATTICE_REPLY of step 1 to features"),
-    ("off-the-circle-by-features", TWO, "features", OffTheCircle, "LATTICE_REPLY of step 1 to label"),
+    ("false-sines", TWO, "label", OffTheCircle, "LATTICE_REPLY of step 1 to features"),
+    ("false-sines-by-features", TWO, "features", OffTheCircle, "LATTICE_REPLY of step 1 to label"),
     ("garbage-replies", TWO, "features", GarbageReplies, "LATTICE_REPLY of step 1 to label"),
     ("steering", TWO, "features", OtherSums, "BOUND_SHARE of step 0 to label"),
     ("masked-shares", THREE, "label", LargeFactors, "LATTICE_REPLY of step 1 to features"),
@@ -133,7 +100,8 @@ def test_every_attack_on_such_a_plan_is_played_here(split: tuple[int, ...]) -> N
     cheats = {name for name in possible if assumes(name) == "cheating"}
     assert {name for name in cheats if leaves_a_trace(name)} <= {name for name, *_ in CHEATS}
     assert {name for name in cheats if not leaves_a_trace(name)} == {
-        *("chosen-labels", "chosen-column", "score-control")
+        "chosen-labels",
+        "chosen-column",
     }
 
 

@@ -1,78 +1,18 @@
 """Alignment between organisations: the same rows in the same order, and nothing where it broke off."""
 
 import re
-import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from plumbob.data.ids import PackedIds
-from plumbob.errors import PlumbobError
-from plumbob.party.home import Home
-from plumbob.party.party_run import PartyRun
-from plumbob.party.rows import aligned_table
 from plumbob.party.verbs import Align
-from plumbob.party.verbs.align import IntersectionOptions, intersect
-from plumbob.plan import Plan
-from plumbob.protocol.alignment import MOST_IDS, Alignment
-from plumbob.run_folder import JOURNAL
-from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
-from tests.party.test_training import KillList
+from plumbob.protocol.alignment import MOST_IDS
 from tests.party.verbs import Organisations
-from tests.protocol.support import made_up, plan_for, signers_of, tables_for
+from tests.protocol.support import made_up, plan_for, tables_for
+from tests.world import PATIENCE
 
-IDS = {
-    "label": [f"P{number:03d}" for number in range(15)],
-    "features": [f"P{number:03d}" for number in range(22, 5, -1)],
-    "features-2": [f"P{number:03d}" for number in range(3, 20, 2)],
-}
-
-
-def attempt(
-    name: str, plan: Plan, folder: Path, board: Switchboard, kills: KillList, at_least: int | None
-) -> Alignment | BaseException:
-    """One party's side of an alignment, in a journal that nobody opens again."""
-    place = Path(tempfile.mkdtemp(dir=folder))
-    journal = kills.journal(place / JOURNAL, name)
-    signer = signers_of(tuple(party.name for party in plan.parties))[name]
-    party_run = PartyRun(name, plan, None, place, board.connector(name), patience=3.0, signer=signer)
-    go_on = None if at_least is None else lambda size: size >= at_least
-    try:
-        # Several chunks, so that there is a middle to die in.
-        return intersect(party_run, PackedIds.of(IDS[name]), journal, IntersectionOptions(go_on, jobs=1, chunk=4))
-    except (Killed, PlumbobError) as error:
-        return error
-    finally:
-        journal.close()
-
-
-@pytest.mark.parametrize("number", [0, 7, 30])
-@pytest.mark.parametrize(("split", "at_least"), [((2, 3), 1), ((2, 2, 1), None)])
-def test_an_alignment_that_breaks_off_begins_again(
-    split: tuple[int, ...], at_least: int | None, number: int, tmp_path: Path
-) -> None:
-    """One party dies in the middle: nobody has a list then, and the next alignment gives the same ids to all."""
-    plan = plan_for(split)
-    names = [party.name for party in plan.parties]
-    common = sorted(set.intersection(*(set(IDS[name]) for name in names)))
-    kills = KillList()
-    kills.arm(names[number % len(names)], number)
-    for is_second in (False, True):
-        board = Switchboard()
-        starts = {name: partial(attempt, name, plan, tmp_path, board, kills, at_least) for name in names}
-        found = run_parties(starts)
-        assert kills.has_struck
-        if not is_second:
-            assert not any(isinstance(end, Alignment) for end in found.values())
-            continue
-        ends = [end for end in found.values() if isinstance(end, Alignment)]
-        assert [end.ids for end in ends] == [tuple(common)] * len(names)
-        assert len({end.order_hash for end in ends}) == 1
-
-
-PLAN = plan_for((2, 3), protocol="exchange")
+PLAN = plan_for((2, 3))
 NAMES = ("label", "features")
 
 
@@ -134,8 +74,8 @@ def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:
 def namesakes(tmp_path: Path) -> Iterator[Organisations]:
     """Two parties whose id columns have two names; somebody has two rows."""
     settings = {
-        "label": {"id_column": "name"},
-        "features": {"id_column": "last"},
+        "label": {"id": "name"},
+        "features": {"id": "last"},
     }
     made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=settings)
     label = ["name,a,b,outcome", "ab,1,0,0", "b,2,0,1", "Ab,3,0,1"]
@@ -147,17 +87,8 @@ def namesakes(tmp_path: Path) -> Iterator[Organisations]:
     made.close()
 
 
-def test_ids_on_several_rows(namesakes: Organisations) -> None:
-    """Several rows of one person are refused, or paired where both sides ask for it."""
+def test_an_id_is_on_one_row(namesakes: Organisations) -> None:
+    """Several rows of one person are refused with their number, and with what to do."""
     alone = namesakes.type("features", "align", str(namesakes.plan_file))
     assert alone.wait() == 1
-    assert "1 of 3 rows repeat an id" in alone.complained
-    ends = typed(namesakes, {"label": ["--duplicates", "repeat"], "features": ["--duplicates", "first"]})
-    assert "one side has --duplicates repeat and the other does not" in ends["label"][1]
-    ends = typed(namesakes, {name: ["--duplicates", "repeat"] for name in NAMES})
-    assert [code for code, _ in ends.values()] == [0, 0]
-    assert "2 ids in case; they count as different people" in ends["label"][1]
-    assert "1 row beyond the first of an id: all rows are used" in ends["features"][1]
-    tables = {name: aligned_table(Home.open(namesakes.home(name)), PLAN) for name in NAMES}
-    assert tables["label"].ids == tables["features"].ids
-    assert [table.columns[0].values.tolist() for table in tables.values()] == [[1, 1, 2], [10, 30, 20]]
+    assert "1 of 3 rows repeat an id that came before; bring each person's rows into one before" in alone.complained

@@ -12,9 +12,10 @@ from typing import Protocol
 import pytest
 
 from plumbob.errors import ROOM_ADVICE, JournalError
+from plumbob.plan import Plan
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.party.verbs import Organisations
-from tests.protocol.support import made_up, plan_for, tables_for, trained
+from tests.protocol.support import made_up, tables_for, trained
 
 PAGE = 4096
 FIRST_PAGES = 3
@@ -68,7 +69,7 @@ def stop_and_go_on(disk: Disk, organisations: Organisations, pages_more: int) ->
     # The one that dials: it is connected as soon as it is there.
     other = organisations.train("label")
     complaints = []
-    for pages in range(FIRST_PAGES, 4000, pages_more):
+    for pages in range(FIRST_PAGES, 40_000, pages_more):
         disk.grow(pages)
         command = organisations.train("features", **disk.circumstances)
         code = command.wait()
@@ -83,7 +84,7 @@ def stop_and_go_on(disk: Disk, organisations: Organisations, pages_more: int) ->
 
 def full_disk(folder: Path, pages_more: int, *, mounted: bool) -> list[str]:
     """A whole run; the weights are the simulation's at the end."""
-    plan = plan_for((2, 3), protocol="exchange", epochs=2, batch_size=20)
+    plan = Plan.for_columns((2, 3), epochs=2, open="own", test_share=0.0)
     rows = made_up(columns=plan.columns)
     organisations = Organisations(plan, tables_for(plan, *rows), folder)
     try:
@@ -102,14 +103,14 @@ def full_disk(folder: Path, pages_more: int, *, mounted: bool) -> list[str]:
 @pytest.mark.skipif(not CAN_MOUNT, reason="needs root to mount a small file system")
 def test_a_full_disk(tmp_path: Path) -> None:
     """Started on a file system without room, it ends with 1 and says what to do; with more room it goes on."""
-    complaints = full_disk(tmp_path, 10, mounted=True)
+    complaints = full_disk(tmp_path, 300, mounted=True)
     assert len(complaints) > 1
     assert all(ROOM_ADVICE in complaint for complaint in complaints), complaints
 
 
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     """The same where the system refuses to write (EFBIG), which needs no rights to try."""
-    complaints = full_disk(tmp_path, 10, mounted=False)
+    complaints = full_disk(tmp_path, 60, mounted=False)
     assert len(complaints) > 1
     assert all(ROOM_ADVICE in complaint for complaint in complaints), complaints
 

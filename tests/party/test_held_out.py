@@ -76,12 +76,12 @@ def test_scores_say_which_rows_were_held_out(tmp_path: Path) -> None:
 
 
 def test_scoring_the_aligned_rows_is_proposed_only_where_the_limit_leaves_room(tmp_path: Path) -> None:
-    """The default limit leaves no room beside held-out rows; a larger limit does, and so does a plan without one."""
+    """The default limit leaves room, because scores of held-out rows are kept; one row less leaves none."""
     default = Plan.for_columns((2, 3), protocol="shares", test_share=0.25)
     for keys, has_room in (
-        ({}, False),
-        ({"most_rows": 125}, True),
-        ({"most_rows": 124}, False),
+        ({}, True),
+        ({"most_rows": 100}, True),
+        ({"most_rows": 99}, False),
         ({"open": "own"}, True),
     ):
         plan = default.replace(**keys)
@@ -108,7 +108,7 @@ def test_the_plans_limit_comes_before_a_larger_one_of_ones_own() -> None:
 def test_what_zero_means_is_said_where_it_is_written(tmp_path: Path) -> None:
     """0 means the aligned rows in a plan, unless weights are opened, and the plan's limit in party.toml."""
     plan = Plan.for_columns((2, 3), protocol="shares")
-    assert "0 = as many as are aligned if weights are never opened, else any number" in plan.to_toml()
+    assert "0 = all aligned rows, or any number if weights are opened" in plan.to_toml()
     assert [row_limit(plan.replace(open=how), 75, 0) for how in ("never", "own")] == [RowLimit(75, True), None]
     home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
     assert "over all sessions; 0 = no limit beyond the plan's" in (home.folder / "party.toml").read_text()

@@ -1,8 +1,6 @@
 """A party that leaves a conversation for good says so to those who are in it."""
 
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from plumbob.net.greeting import Greeting, Purpose
 from plumbob.party.conversation import conversation
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.sqlite_journal import SqliteJournal
-from tests.party.support import PATIENCE, Switchboard
+from tests.world import PATIENCE, Switchboard, later
 
 
 @pytest.mark.parametrize(
@@ -39,7 +37,7 @@ def test_whoever_leaves_a_session_that_cannot_be_resumed_says_so(
             assert left.wait(PATIENCE)
             talk.channels["fund"].receive(Kind.SIGNATURE, 0, None)
 
-    future = in_thread(stay)
+    future = later(stay)
 
     def leave() -> None:
         with (
@@ -72,7 +70,7 @@ def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
         ):
             raise DataError("its own table")
 
-    future = in_thread(wait)
+    future = later(wait)
     with pytest.raises(DataError):
         leave()
     assert "fund stopped: 'it cannot use its own table" in str(future.exception(PATIENCE / 2))
@@ -81,17 +79,3 @@ def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
 def closing_journal(file: Path) -> "closing[SqliteJournal]":
     """A journal that is closed at the end."""
     return closing(SqliteJournal(file))
-
-
-def in_thread(work: Callable[[], object]) -> "Future[object]":
-    """What it returns or raises, later."""
-    future: Future[object] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future

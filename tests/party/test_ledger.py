@@ -6,7 +6,6 @@ import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,7 +16,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.home import Home
-from plumbob.party.ledger import EpsilonLimit, SpendingLedger, book_labels
+from plumbob.party.ledger import EpsilonLimit, SpendingLedger
 from plumbob.party.party_run import PartyRun, party_run_at
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
@@ -45,7 +44,7 @@ def test_runs_on_the_same_rows_add_up(budget: SpendingLedger) -> None:
     assert budget.book("second", ["b", "c"], PART, up_to(0.05)) == PART + PART
     with pytest.raises(BudgetExceededError, match="Nothing about them was sent") as refused:
         budget.book("third", ["b"], PART, up_to(0.05))
-    assert "a person under another id column is another person" in str(refused.value)
+    assert "if two plans use different id columns, it counts one person as two" in str(refused.value)
     assert [budget.spent([person]).rho for person in "abcd"] == pytest.approx([0.02, 0.04, 0.02, 0.0])
 
 
@@ -249,61 +248,3 @@ def test_the_limit_is_what_the_party_s_own_file_says(tmp_path: Path) -> None:
     party_run = party_run_at(home, example.plan, example.table, tmp_path, 1000, lambda words: None)
     with pytest.raises(BudgetExceededError, match=r"most_epsilon = 1 in party\.toml is the most at most_delta = 1e-09"):
         spend(party_run, tmp_path / "first.db")
-
-
-# Labels.
-
-PLAN = Plan.for_columns((2, 3), protocol="exchange", noise="sound", epsilon=1.0, row_norm=1.0, epochs=3)
-IDS = ["anna", "bert", "carl"]
-
-
-def test_labels_are_released_once(tmp_path: Path) -> None:
-    """The first spends the whole promise; the same run started again does not spend it twice."""
-    book = partial(book_labels, tmp_path / "ledger.db")
-    assert book(PLAN, "first", IDS) == pytest.approx(1.0, abs=1e-5)
-    assert book(PLAN, "first", IDS) == pytest.approx(1.0, abs=1e-5)
-    with pytest.raises(BudgetExceededError, match="label_epsilon") as refused:
-        book(PLAN, "second", ["zoe", "carl"])
-    assert "delete" not in str(refused.value)
-    # Other people's labels were not released, and a refusal books nothing.
-    assert book(PLAN, "third", ["zoe", "yves"]) == pytest.approx(1.0, abs=1e-5)
-
-
-def test_a_higher_limit_counts_all_runs_together(tmp_path: Path) -> None:
-    """Two runs cost more than one and less than twice as much, and a third is beyond the limit of both."""
-    book = partial(book_labels, tmp_path / "ledger.db")
-    book(PLAN, "first", IDS, most_epsilon=1.6)
-    assert 1.3 < book(PLAN, "second", IDS, most_epsilon=1.6) < 1.6
-    with pytest.raises(BudgetExceededError):
-        book(PLAN, "third", IDS, most_epsilon=1.6)
-
-
-def test_a_party_s_own_limit_holds_for_the_first_run_too(tmp_path: Path) -> None:
-    """label_epsilon is a limit, not a permission: a plan that promises less protection is refused, and not booked."""
-    book = partial(book_labels, tmp_path / "ledger.db")
-    with pytest.raises(BudgetExceededError, match=r"label_epsilon = 0\.5 in party\.toml is the most"):
-        book(PLAN, "first", IDS, most_epsilon=0.5)
-    assert SpendingLedger(tmp_path / "ledger.db", "labels").spent(IDS) == RowSpending()
-
-
-def test_the_limit_is_at_the_party_s_own_delta(tmp_path: Path) -> None:
-    """A plan with a larger delta costs more at the party's: epsilon 1 at 1e-3 is beyond 1 at 1e-6."""
-    book, loose = partial(book_labels, tmp_path / "ledger.db"), PLAN.replace(delta=1e-3)
-    with pytest.raises(BudgetExceededError, match=r"at most_delta = 1e-06"):
-        book(loose, "first", IDS, most_epsilon=1.0)
-    assert book(loose, "first", IDS, most_epsilon=1.0, most_delta=1e-3) == pytest.approx(1.0, abs=1e-5)
-    assert book(PLAN.replace(delta=1e-4), "other", ["zoe"]) == pytest.approx(1.0, abs=1e-5)
-
-
-def test_plans_without_a_promise_cost_nothing(tmp_path: Path) -> None:
-    """There is no epsilon to keep where no noise is promised."""
-    book = partial(book_labels, tmp_path / "ledger.db")
-    assert book(PLAN.replace(noise="none"), "run", IDS) == 0.0
-    assert not (tmp_path / "ledger.db").exists()
-
-
-def test_rows_and_labels_are_counted_apart(tmp_path: Path) -> None:
-    """Both are in one file, under one key: what a row has spent says nothing of its label."""
-    book_labels(tmp_path / "ledger.db", PLAN, "first", IDS)
-    assert SpendingLedger(tmp_path / "ledger.db").spent(IDS) == RowSpending()
-    assert SpendingLedger(tmp_path / "ledger.db").book("first", IDS, PART, up_to(0.05)) == PART

@@ -12,7 +12,7 @@ import pytest
 
 from plumbob.errors import PlumbobError
 from plumbob.party import evidence
-from plumbob.party.verbs.auditing import keys_for, sign_statement, write_statement
+from plumbob.party.statements import sign_statement, write_statement
 from plumbob.party.verbs.receipt import compare
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.run_folder import RECEIPT, RECORD
@@ -75,8 +75,7 @@ def readers(kept: Kept) -> dict[str, Any]:
         compare([label, features])
 
     def head() -> None:
-        keys = keys_for(kept.auditors["features"], kept.place("features") / evidence.HEAD)
-        evidence.OpenedEvidence.open(kept.place("features"), keys)
+        evidence.OpenedEvidence.open(kept.place("features"), kept.auditors["features"])
         kept.replayed("features")
 
     [seals] = (label / "seals").iterdir()

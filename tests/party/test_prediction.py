@@ -1,34 +1,29 @@
 """Prediction between organisations: what each side hears when one of them has answered enough."""
 
+import csv
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from plumbob.errors import BudgetExceededError, DataError, PeerAwayError, PlumbobError
+from plumbob.errors import BudgetExceededError, DataError, PeerAwayError
 from plumbob.lab.simulate import Run
-from plumbob.net.reliable import FRAME, MESSAGE
-from plumbob.party import prediction
-from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.home import Home
-from plumbob.party.party_run import PartyRun
 from plumbob.party.rows import keep_aligned
 from plumbob.protocol.alignment import Alignment
-from plumbob.protocol.messages import Kind, decode
-from plumbob.protocol.openings import RowLimit
+from plumbob.protocol.messages import Kind
 from plumbob.protocol.prediction import Served
 from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
-from tests.party.support import PATIENCE, Meddle, Switchboard, honest, run_parties
 from tests.party.verbs import Command, Organisations
-from tests.protocol.support import made_up, plan_for, signers_of, tables_for, trained
+from tests.protocol.support import made_up, plan_for, tables_for, trained
+from tests.world import ANSWERED, PATIENCE, SESSIONS, OnFrame, World, as_sent, message_in
 
-PLAN = plan_for((2, 2, 1), protocol="exchange", epochs=1, batches="full")
+PLAN = plan_for((2, 2, 1), epochs=1)
 ROWS = made_up(columns=PLAN.columns)
 
 
@@ -38,44 +33,17 @@ def run() -> Run:
     return trained(PLAN, ROWS)
 
 
-def session(
-    run: Run, folder: Path, limits: dict[str, int], meddle: Meddle = honest, rows: int = len(ROWS[1])
-) -> dict[str, Any]:
-    """One session over journals and links, so many rows asked for; what each party got or was told."""
-    board = Switchboard(meddle)
-    tables = tables_for(PLAN, *ROWS)
-
-    def ended(name: str, work: Callable[[PartyRun, SqliteJournal], Any]) -> Any:
-        place = folder / name
-        place.mkdir(mode=0o700, exist_ok=True)
-        (place / JOURNAL).unlink(missing_ok=True)
-        journal = SqliteJournal(place / JOURNAL)
-        connector, signer = board.connector(name), signers_of(tuple(tables))[name]
-        party_run = PartyRun(name, PLAN, tables[name], place, connector, patience=PATIENCE, signer=signer)
-        try:
-            return work(party_run, journal)
-        except PlumbobError as error:
-            return error
-        finally:
-            journal.close()
-
-    def ask(party_run: PartyRun, journal: SqliteJournal) -> Any:
-        return prediction.ask(party_run, journal, run.model.parts[party_run.name], range(rows))
-
-    def answer(party_run: PartyRun, journal: SqliteJournal) -> Any:
-        ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
-        limit = RowLimit(limits[party_run.name]) if party_run.name in limits else None
-        return prediction.answer(party_run, journal, run.model.parts[party_run.name], ledger, limit)
-
-    works = {name: ask if name == "label" else answer for name in tables}
-    return run_parties({name: partial(ended, name, work) for name, work in works.items()})
+def session(folder: Path, limits: dict[str, int], on_frame: OnFrame = as_sent, rows: int = 40) -> dict[str, Any]:
+    """One session in which so many rows are asked for; what each party got, or was told."""
+    return World(SESSIONS["prediction of three"], folder, on_frame=on_frame, asked=rows, limits=limits).run().results
 
 
-def slow(*kinds: Kind) -> Meddle:
+def slow(*kinds: Kind) -> OnFrame:
     """A network on which these messages take a while."""
 
-    def wait(sender: str, frame: bytes) -> Iterable[bytes]:
-        if frame[:1] == bytes([MESSAGE]) and decode(frame[FRAME.size :]).kind in kinds:
+    def wait(sender: str, receiver: str, frame: bytes) -> Iterable[bytes]:
+        message = message_in(frame)
+        if message is not None and message.kind in kinds:
             time.sleep(0.5)
         return [frame]
 
@@ -83,28 +51,28 @@ def slow(*kinds: Kind) -> Meddle:
 
 
 @pytest.mark.parametrize("kind", [Kind.QUERY_VERDICT, Kind.QUERY_DECISION])
-def test_everybody_hears_of_a_limit_behind_everything_else(kind: Kind, run: Run, tmp_path: Path) -> None:
+def test_everybody_hears_of_a_limit_behind_everything_else(kind: Kind, tmp_path: Path) -> None:
     """However slow the network is, nobody is told only that somebody has gone: the decision comes first."""
-    ends = session(run, tmp_path, {"features": 39}, slow(kind))
+    ends = session(tmp_path, {"features": 39}, slow(kind))
     for end in ends.values():
         assert isinstance(end, BudgetExceededError)
         assert "features itself allows 39 scored rows, 0 are used, 39 are left" in str(end)
 
 
-def test_a_limit_lasts(run: Run, tmp_path: Path) -> None:
+def test_a_limit_lasts(tmp_path: Path) -> None:
     """What was answered counts in every later session, with or without a limit; without its file, nothing does."""
-    assert session(run, tmp_path, {}, rows=30)["features"] == Served(1, 30)
-    assert session(run, tmp_path, {"features": 35}, rows=5)["features"] == Served(1, 5)
-    refused = session(run, tmp_path, {"features": 35}, rows=1)
+    assert session(tmp_path, {}, rows=30)["features"] == Served(1, 30)
+    assert session(tmp_path, {"features": 35}, rows=5)["features"] == Served(1, 5)
+    refused = session(tmp_path, {"features": 35}, rows=1)
     assert "features itself allows 35 scored rows, 35 are used, 0 are left" in str(refused["features"])
     assert isinstance(refused["label"], BudgetExceededError)
-    count = tmp_path / "features" / "answered" / "count.json"
+    count = tmp_path / "features" / ANSWERED
     assert count.read_bytes() == b'{"rows":35}'
     assert count.stat().st_mode & 0o077 == 0
     count.unlink()
-    assert session(run, tmp_path, {"features": 35}, rows=30)["features"] == Served(1, 30)
+    assert session(tmp_path, {"features": 35}, rows=30)["features"] == Served(1, 30)
     count.write_bytes(b"")
-    assert "expected how many rows were answered" in str(session(run, tmp_path, {"features": 35})["features"])
+    assert "expected how many rows were answered" in str(session(tmp_path, {"features": 35})["features"])
 
 
 @pytest.fixture
@@ -247,6 +215,25 @@ def test_new_rows_need_no_label(cell: str | None, organisations: Organisations, 
     expected = dict(zip(organisations.tables["label"].ids, run.model.scores(organisations.tables), strict=True))
     assert set(scores) == {row[0] for row in rows[:12]}
     assert all(abs(scores[identity] - expected[identity]) < 1e-6 for identity in scores)
+
+
+def test_a_row_that_a_peer_has_lost_is_never_scored(organisations: Organisations) -> None:
+    """The party that lost it says how many; aligned again, the file of scores says which row has no score."""
+    table = organisations.tables["features-2"]
+    lost, out = table.ids[3], organisations.folder / "scores.csv"
+    organisations.write_table("features-2", table.take([row for row in range(len(table)) if row != 3]))
+    refused = organisations.type("features-2", "predict", str(organisations.plan_file))
+    assert refused.wait() == 1
+    assert "1 aligned row is no longer in this table; nothing was scored" in refused.complained
+    assert repr(lost) not in refused.complained
+    plan = str(organisations.plan_file)
+    commands = [organisations.type(name, "align", plan, "--jobs", "1") for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0, 0], commands[0].complained
+    assert [command.process.exitcode for command in predicted(organisations).values()] == [0, 0, 0]
+    with out.open(newline="") as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert set(rows) == set(organisations.tables["label"].ids)
+    assert [name for name, row in rows.items() if not row["score"]] == [lost]
 
 
 def keep_list(organisations: Organisations, name: str, rows: int) -> None:

@@ -5,12 +5,12 @@ import threading
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from plumbob.data import ColumnChoices
 from plumbob.data.encoder import encoded_width
@@ -24,7 +24,6 @@ from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.propose import propose
 from plumbob.plan import Plan
 from plumbob.plan.encodings import rows_drafted_for
-from plumbob.protocol import schedules
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
@@ -63,14 +62,14 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
         listen=at,
         address=at,
         data=str(tmp_path / "bank.csv"),
-        label_column="late",
-        id_column="client",
+        label="late",
+        id="client",
         patience=99.0,
     )
     bank = Home.create(tmp_path / "bank", of_bank)
     fund = Home.create(
         tmp_path / "fund",
-        HomeSettings(name="fund", data=str(tmp_path / "fund.csv"), id_column="client", patience=99.0),
+        HomeSettings(name="fund", data=str(tmp_path / "fund.csv"), id="client", patience=99.0),
     )
     bank.join(fund.invitation())
     fund.join(bank.invitation())
@@ -129,14 +128,14 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     assert [(party.name, party.role) for party in plan.parties] == [("bank", "label"), ("fund", "features")]
     for home in map(Home.open, homes):
         assert plan.party(home.identity.name).features == encoded_width(own_table(home, plan), plan) > 1
-    assert (plan.bins, plan.plain, plan.test_share, plan.version) == (3, True, 0.2, 2)
+    assert (plan.bins, plan.test_share, plan.version) == (3, 0.2, 3)
     assert plan.l2 == pytest.approx(1 / (0.44 * 192), rel=1e-3)
     assert rows_drafted_for((folder / "0.toml").read_text()) == 192
     assert not any(word in body for body in sent for word in (b"income", b"Bonn", b"gold", b"c21", b"late"))
     assert sum(map(len, sent)) < 10_000
-    messages = [*schedules.proposed_roles(["bank", "fund"]), *schedules.proposal("bank", ["fund"])]
-    for heard_by, said_by in (("fund", "bank"), ("bank", "fund")):
-        assert kinds[heard_by] == [due.kind for due in messages if due.sender == said_by]
+    assert kinds["fund"] == [Kind.PROPOSAL_ROLE, Kind.PROPOSAL_DRAFT, Kind.PROPOSAL_PLAN]
+    # One answer of eight numbers.
+    assert kinds["bank"] == [Kind.PROPOSAL_ROLE, Kind.PROPOSAL_WIDTH]
 
 
 def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[Path, Path]) -> None:
@@ -179,25 +178,40 @@ def test_a_plan_between_parties_with_auditors_keeps_evidence(homes: tuple[Path, 
         said = str(result["lines"])
         assert "evidence is kept for 365 days, at most about" in said
         assert "your auditor can show that you kept to the protocol" in said
-        assert "whoever opens it reads, with a peer's traffic, every residual, weight and score of the run" in said
+        assert "Whoever opens it reads, with a peer's traffic, every residual, weight and score of the run" in said
         assert "plumbob party sign will ask for --accept-evidence" in said
     plan = Plan.load(homes[0].parent / "0.toml")
-    assert (plan.evidence, dict(plan.auditors)) == ("keep", fingerprints)
+    assert (plan.evidence, dict(plan.auditors), plan.release) == ("keep", fingerprints, "replayed")
 
 
-def test_one_auditor_is_not_enough_for_evidence(homes: tuple[Path, Path]) -> None:
-    """The party that has one hears what is missing; the other one nothing."""
-    with_auditors(homes[:1])
-    bank, fund = (str(result["lines"]) for result in proposed(homes) if isinstance(result, dict))
-    assert "no evidence is kept, although this party has an auditor: every party needs one" in bank
-    assert "evidence" not in fund
-    assert Plan.load(homes[0].parent / "0.toml").evidence == "none"
+@pytest.mark.parametrize(
+    ("has_auditor", "keys", "release", "kept_by"),
+    [
+        ("bank", {}, "replayed", ["bank"]),
+        ("bank", {"release": "always"}, "always", []),
+        ("bank", {"release": "always", "evidence": "keep"}, "always", ["bank"]),
+        ("bank", {"evidence": "none"}, "always", []),
+        ("fund", {}, "always", []),
+    ],
+)
+def test_the_label_partys_auditor_is_enough_between_two(
+    homes: tuple[Path, Path], has_auditor: str, keys: dict[str, Any], release: str, kept_by: list[str]
+) -> None:
+    """With it the draft opens scores only after a replay; whoever has an auditor that is not used hears so."""
+    with_auditors(tuple(home for home in homes if home.name == has_auditor))
+    bank, fund = (str(result["lines"]) for result in proposed(homes, keys) if isinstance(result, dict))
+    plan = Plan.load(homes[0].parent / "0.toml")
+    assert (plan.release, [name for name, _ in plan.auditors]) == (release, kept_by)
+    assert ("scores stay shut until bank's auditor has replayed bank's training" in fund) is plan.is_replayed
+    assert ("evidence is kept for 365 days" in bank) is bool(kept_by)
+    assert ("evidence is kept by bank; this party has no auditor and keeps none" in fund) is bool(kept_by)
+    assert ("although this party has an auditor" in (bank if has_auditor == "bank" else fund)) is (not kept_by)
 
 
 def test_two_labels_or_none_are_refused_on_both_sides(homes: tuple[Path, Path]) -> None:
     """Exactly one party has the label."""
     bank = Home.open(homes[0])
-    bank.with_settings(replace(bank.settings, label_column=""))
+    bank.with_settings(replace(bank.settings, label=""))
     for result in proposed(homes):
         assert isinstance(result, SettingsError)
         assert "expected one party with a label, nobody named one" in str(result)

@@ -12,7 +12,7 @@ from plumbob.party.verbs import Join
 from plumbob.verb import Caller
 
 WAYS = {
-    "we dial": ({"addresses": {"fund": "f.example:1"}}, "we connect to it at f.example:1", ""),
+    "we dial": ({"peer": "f.example:1"}, "we connect to it at f.example:1", ""),
     "it dials": ({"listen": "10.0.0.1:7700"}, "it connects to us at 10.0.0.1:7700", ""),
     "it dials a gateway": ({"listen": "0.0.0.0:7700", "address": "b.example:1"}, "to us at b.example:1", ""),
     "it dials, but where": ({"listen": "0.0.0.0:7700"}, "our invitation does not say where", "write `address`"),
@@ -22,19 +22,29 @@ WAYS = {
 
 
 @pytest.mark.parametrize(("settings", "found", "todo"), WAYS.values(), ids=WAYS)
-def test_who_dials(settings: dict[str, Any], found: str, todo: str) -> None:
+def test_who_dials(tmp_path: Path, settings: dict[str, Any], found: str, todo: str) -> None:
     """What either side's settings allow, and what is missing."""
-    one = reach_of(HomeSettings(name="bank", **settings), "fund")
+    own = {name: value for name, value in settings.items() if name != "peer"}
+    bank = joined(tmp_path, HomeSettings(name="bank", **own), fund=settings.get("peer", ""))
+    one = reach_of(bank, "fund")
     assert found in one.found
     assert one.todo[: len(todo)] == todo
     assert one.is_ok == ("nobody" not in found)
 
 
-def test_two_peers_that_may_not_find_each_other() -> None:
+def joined(folder: Path, settings: HomeSettings, **peers: str) -> Home:
+    """A party that has joined these peers, each at its address."""
+    home = Home.create(folder / settings.name, settings)
+    for name, address in peers.items():
+        home = home.join(Home.create(folder / name, HomeSettings(name=name)).invitation(), address)
+    return home
+
+
+def test_two_peers_that_may_not_find_each_other(tmp_path: Path) -> None:
     """Of three parties, two that only dial cannot talk; the third one sees it by their invitations."""
-    settings = HomeSettings(name="bank", listen="10.0.0.1:1", addresses={"fund": "f.example:1"})
-    assert list(apart(settings, ["fund", "shop"])) == []
-    (pair,) = apart(settings, ["club", "fund", "shop"])
+    bank = joined(tmp_path, HomeSettings(name="bank", listen="10.0.0.1:1"), fund="f.example:1", shop="", club="")
+    assert list(apart(bank, ["fund", "shop"])) == []
+    (pair,) = apart(bank, ["club", "fund", "shop"])
     assert "neither club's nor shop's invitation has an address" in pair.found
 
 

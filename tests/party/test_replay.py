@@ -19,7 +19,7 @@ import pytest
 from plumbob.crypto import Draws
 from plumbob.crypto.lattice import kernel as native
 from plumbob.data import Batch, Table, align, read_table, with_columns
-from plumbob.data.tables import Column, ColumnChoices
+from plumbob.data.tables import Column
 from plumbob.errors import DataError, JournalError, PlumbobError, SettingsError
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, Identity
@@ -29,7 +29,7 @@ from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import MessageSigner
-from plumbob.party.verbs.auditing import (
+from plumbob.party.statements import (
     SignedStatement,
     part_in_training,
     sign_statement,
@@ -37,20 +37,21 @@ from plumbob.party.verbs.auditing import (
     write_statement,
 )
 from plumbob.plan import Plan
-from plumbob.protocol import schedules
+from plumbob.protocol import outcome
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Seal, digest_of_rows
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
 from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AfterStep, party_at
 from plumbob.protocol.prediction import BEYOND_ITS_OWN, BEYOND_THE_PLAN, VERDICT
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares import scoring
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.kept import Kept, accountable
-from tests.party.support import PATIENCE, Killed, Switchboard, run_parties
 from tests.protocol.support import made_up, signers_of, tables_for
+from tests.world import PATIENCE, Killed, Switchboard, run_parties
 
 SPLITS = {"two": (2, 3), "three": (2, 2, 1)}
 CASTING = threading.Lock()
@@ -59,7 +60,7 @@ CASTING = threading.Lock()
 def kept_run(
     folder: Path,
     split: tuple[int, ...],
-    instead: Mapping[str, type[LatticeParty]] = MappingProxyType({}),
+    instead: Mapping[str, type[SharesParty]] = MappingProxyType({}),
     journals: Mapping[str, Callable[[Path], SqliteJournal]] = MappingProxyType({}),
     tables: Mapping[str, Table] | None = None,
     epochs: int = 2,
@@ -128,7 +129,8 @@ def _few_rows_at_once() -> Iterator[None]:
     """Let a few rows be several queries."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prediction, "ROWS_AT_ONCE", 5)
-        patch.setattr(schedules, "ROWS_AT_ONCE", 5)
+        patch.setattr(outcome, "ROWS_AT_ONCE", 5)
+        patch.setattr(scoring, "ROWS_AT_ONCE", 5)
         yield
 
 
@@ -219,7 +221,7 @@ def test_three_parties_replay_cleanly(three: Kept) -> None:
 
 def test_rows_that_are_not_common_shape_columns_too(tmp_path: Path) -> None:
     """How many levels a column has, its party's whole file says; that is fixed and kept with the common rows."""
-    keys = {"categorical": "one-hot", "rare": 1, "test_share": 0.2}
+    keys = {"rare": 1, "test_share": 0.2}
     plan, auditors = accountable(Plan.for_columns(SPLITS["two"], epochs=1, **keys), tmp_path)
     tables = tables_for(plan, *made_up(50, plan.columns))
     levels = Column("level", np.array(["a", "b"] * 20 + ["c"] * 10, dtype=object))
@@ -259,7 +261,9 @@ def test_a_party_killed_twice_replays_cleanly(tmp_path: Path) -> None:
 
     kept = kept_run(tmp_path, SPLITS["two"], journals={"features": mortal})
     assert not deaths
-    assert {"messages-1", "messages-2", "messages-3"} <= kept.keys("features").keys()
+    assert {"messages-1", "messages-2", "messages-3"} <= set(
+        evidence.read_head(kept.place("features") / "head.json").files
+    )
     assert kept.replayed("features")["honest"]
     one, other = (kept.place("features") / f"messages-{start}" for start in (1, 2))
     one.write_bytes(other.read_bytes())
@@ -304,7 +308,7 @@ def test_a_party_put_back_to_the_middle_of_a_step_is_refused(tmp_path: Path) -> 
 # A party that cheats.
 
 
-class OtherShares(LatticeParty):
+class OtherShares(SharesParty):
     """Lends other weights than its shares in the second pass."""
 
     def step(self, batch: Batch) -> Any:
@@ -313,21 +317,21 @@ class OtherShares(LatticeParty):
         return super().step(batch)
 
 
-class OtherSines(LatticeParty):
+class OtherSines(SharesParty):
     """Doubles its rows' weights behind the commitment, so that its sines are off the circle or its sums are scaled."""
 
     def take_numbers(self, numbers: Any) -> None:
         super().take_numbers({**numbers, "rows": np.asarray(numbers["rows"]) * 2})
 
 
-class OtherStart(LatticeParty):
+class OtherStart(SharesParty):
     """Starts from other weights than those it committed to."""
 
     def take_numbers(self, numbers: Any) -> None:
         super().take_numbers({**numbers, "start": np.asarray(numbers["start"]) + 1})
 
 
-class OtherNumbers(LatticeParty):
+class OtherNumbers(SharesParty):
     """Commits to integers that do not follow from its columns: every last bit changed."""
 
     def own_numbers(self) -> Any:
@@ -335,7 +339,7 @@ class OtherNumbers(LatticeParty):
         return {**numbers, "rows": np.asarray(numbers["rows"]) ^ 1}
 
 
-class SteepRows(LatticeParty):
+class SteepRows(SharesParty):
     """Commits to integers of which one column is larger than any table's would be."""
 
     def own_numbers(self) -> Any:
@@ -355,7 +359,7 @@ class SteepRows(LatticeParty):
         (OtherNumbers, "numbers that it calculated with (rows)"),
     ],
 )
-def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: type[LatticeParty], named: str) -> None:
+def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: type[SharesParty], named: str) -> None:
     """A cheat is named by step and kind and without a value; the other party's replay stays clean."""
     kept = kept_run(tmp_path, SPLITS["two"], instead={"label": cheat})
     statement = kept.replayed("label")
@@ -367,10 +371,10 @@ def test_a_cheat_is_named_at_its_first_dishonest_message(tmp_path: Path, cheat: 
 def test_only_a_table_shows_invented_rows(honest: Kept, tmp_path: Path) -> None:
     """Honest messages about invented data replay cleanly; a file from the system of record does not agree with them."""
     real = honest.tables["features"]
-    assert honest.replayed("features", source=lambda table, place: table)["verdict"].endswith("before the run.")
+    assert honest.replayed("features", source=lambda table: table)["verdict"].endswith("before the run.")
     first, *rest = real.columns
     other = replace(real, columns=(replace(first, values=first.values + (np.arange(len(real)) == 0)), *rest))
-    invented = honest.replayed("features", source=lambda table, place: other)
+    invented = honest.replayed("features", source=lambda table: other)
     assert not invented["honest"]
     assert "are not those of the table given" in invented["verdict"]
 
@@ -483,7 +487,7 @@ def test_a_third_party_of_ones_own_making_is_noticed(three: Kept, tmp_path: Path
     def signed(record: bytes) -> bytes:
         _, name, _ = evidence.RECORD.unpack_from(record)
         start = evidence.RECORD.size + name
-        _, _, kind, step, _, _ = HEADER.unpack_from(record, start)
+        kind, step, _ = decode_header(record[start:])
         if kind != Kind.SEAL or record[evidence.RECORD.size : start] != b"features-2":
             return record
         seal = Seal.from_bytes(record[start + HEADER.size :], [one for one in names if one != "features-2"])
@@ -515,9 +519,9 @@ def copied(honest: Kept, folder: Path) -> Kept:
 
 def resealed(kept: Kept, name: str, file: str, change: Callable[[bytes], bytes]) -> None:
     """A file as the party itself could write it: its auditor's public key is all that it needs."""
-    place, keys = kept.place(name), kept.keys(name)
+    place = kept.place(name)
     head = evidence.read_head(place / "head.json")
-    data = sealing.SealedContents(place / file, keys[file], head.run_bytes, may_end_early=True).read()
+    data = sealing.SealedContents(place / file, kept.auditors[name], head.run_bytes, may_end_early=True).read()
     keeping_in(kept, name).seal(file, change(data))
 
 
@@ -594,6 +598,12 @@ def records_in(data: bytes) -> list[tuple[bytes, bytes]]:
     return found
 
 
+def kind_in(record: bytes) -> int:
+    """The kind of the message in a record; 0 in that of a decision, which is none."""
+    what, name, _ = evidence.RECORD.unpack_from(record)
+    return 0 if what == evidence.DECIDED else decode_header(record[evidence.RECORD.size + name :])[0]
+
+
 def heard_less(data: bytes) -> bytes:
     """Everything that was sent, and not all of what was received."""
     records = records_in(data)
@@ -604,14 +614,14 @@ def heard_less(data: bytes) -> bytes:
 def cut_off(data: bytes) -> bytes:
     """The messages up to the last signature but one, as if the run had ended there."""
     records = records_in(data)
-    signed = [place for place, (what, one) in enumerate(records) if b"PLMB\x01\x00\x12\x00" in one and what == b"O"]
+    signed = [place for place, (what, one) in enumerate(records) if kind_in(one) == Kind.SEAL and what == b"O"]
     return b"".join(one for _, one in records[: signed[-2] + 1])
 
 
 def leave_out_numbers(kept: Kept) -> None:
     """The head does not name the file any more."""
     with changed_head(kept, "features") as head:
-        del head.keys["rows-1"]
+        head.files.remove("rows-1")
 
 
 @pytest.mark.parametrize(
@@ -659,8 +669,7 @@ def test_numbers_of_another_type_do_not_follow() -> None:
 
 def unsigned(data: bytes) -> bytes:
     """The messages without any signature."""
-    seal = HEADER.pack(b"PLMB", 1, Kind.SEAL, 0, 0, 0)[:8]
-    return b"".join(one for _, one in records_in(data) if seal not in one)
+    return b"".join(one for _, one in records_in(data) if kind_in(one) != Kind.SEAL)
 
 
 def shortened(data: bytes) -> bytes:
@@ -699,7 +708,7 @@ def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(hone
     assert kept.replayed("label")["settled"]
     with changed_head(kept, "label") as head:
         head.account = {}
-        del head.keys["encoder"]
+        head.files.remove("encoder")
     statement = kept.replayed("label")
     assert (statement["honest"], statement["settled"], statement["part"]) == (True, False, "")
 
@@ -711,9 +720,8 @@ def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
     for number in range(10):
         witness.received("features", Message(Kind.LATTICE_REPLY, 9, 1000 + number, long).encode())
     witness.abandon()
-    keys = kept.keys("label")
     tracemalloc.start()
-    opened = evidence.OpenedEvidence.open(kept.place("label"), keys)
+    opened = evidence.OpenedEvidence.open(kept.place("label"), kept.auditors["label"])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 << 20
@@ -727,19 +735,19 @@ def test_a_full_disk_is_said_once(tmp_path: Path) -> None:
     auditor = AuditorKeys.create(tmp_path / "auditor", "auditor").public
     file = sealing.SealedFile(Path("/dev/full"), auditor, b"run")
     with pytest.raises(JournalError, match=r"evidence could not be written.*make room"):
-        file.write(bytes(sealing.SEGMENT))
+        file.write(bytes(sealing.PIECE))
     file.write(b"more")
     file.abandon()
 
 
 def test_a_source_is_read_by_the_common_rule(tmp_path: Path) -> None:
-    """As the parties' own files are: blanks around an id do not count, and a pair has the party's own row."""
+    """As the parties' own files are: blanks around an id do not count."""
     files = [tmp_path / "one.csv", tmp_path / "other.csv"]
     files[0].write_text("id,x\na,1\nb,2\n")
-    files[1].write_text("id,y\n b ,3\na,4\na,5\n")
-    read = [read_table(file, "id", choices=ColumnChoices(duplicates="repeat")) for file in files]
-    for place, (file, kept) in enumerate(zip(files, align(read), strict=True)):
-        assert digest_of_rows(replay.source_of(file, "id", "")(kept, place)) == digest_of_rows(kept)
+    files[1].write_text("id,y\n b ,3\na,4\n")
+    read = [read_table(file, "id") for file in files]
+    for file, kept in zip(files, align(read), strict=True):
+        assert digest_of_rows(replay.source_of(file, "id", "")(kept)) == digest_of_rows(kept)
 
 
 def test_numbers_that_spell_a_text_are_another_table() -> None:
@@ -799,7 +807,7 @@ def test_a_head_in_another_partys_name_opens_nothing(honest: Kept, tmp_path: Pat
     with changed_head(kept, "label") as head:
         head.party = "features"
     with pytest.raises(DataError, match="another run or another start"):
-        sealing.SealedContents(kept.place("label") / "root", kept.keys("label")["root"], head.run_bytes).read()
+        sealing.SealedContents(kept.place("label") / "root", kept.auditors["label"], head.run_bytes).read()
 
 
 def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
@@ -813,9 +821,8 @@ def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
 
 def test_a_party_cannot_read_its_evidence_back(honest: Kept) -> None:
     """Neither the root nor a row stands in the clear in the folder, and the journal never had the root."""
-    keys = honest.keys("features")
     run = evidence.read_head(honest.place("features") / "head.json").run_bytes
-    root = sealing.SealedContents(honest.place("features") / "root", keys["root"], run).read()
+    root = sealing.SealedContents(honest.place("features") / "root", honest.auditors["features"], run).read()
     files = [file for file in (honest.folder / "features").rglob("*") if file.is_file()]
     assert len(root) == 32
     assert not [file for file in files if root in file.read_bytes()]

@@ -12,8 +12,8 @@ from plumbob.errors import DataError
 from plumbob.party import Home, Outcome
 from plumbob.party.verbs import serve as serving
 from plumbob.plan import Plan
-from tests.party.processes import free_port
 from tests.party.test_from_python import together, write_tables
+from tests.world import free_port
 
 UNIT = Path(__file__).parents[2] / "examples" / "service" / "plumbob-party.service"
 
@@ -23,7 +23,7 @@ def homes(tmp_path: Path) -> tuple[Home, Home]:
     """Both sides, joined; the bank listens."""
     write_tables(tmp_path)
     place = f"127.0.0.1:{free_port()}"
-    bank = Home.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label_column="late", listen=place)
+    bank = Home.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label="late", listen=place)
     fund = Home.init(tmp_path / "fund", "fund", data=tmp_path / "fund.csv")
     return bank.join(str(fund.invite()["token"])), fund.join(str(bank.invite()["token"]))
 

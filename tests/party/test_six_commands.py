@@ -6,7 +6,6 @@ bins or passes, and nobody edits a file.
 
 import csv
 import gzip
-import json
 import os
 import re
 import tomllib
@@ -19,8 +18,9 @@ import pytest
 
 from plumbob.record import FINISHED, RunRecord
 from plumbob.run_folder import RunFolder
-from tests.party.processes import context, free_port
+from tests.party.processes import context
 from tests.party.verbs import Circumstances, Command, run_command
+from tests.world import free_port
 
 LONGEST = 600.0  # Seconds: real tables on a busy machine.
 PLAN = "joint.toml"
@@ -175,8 +175,9 @@ def test_from_two_raw_files_to_a_finished_run(
     record = six_commands(bank, fund)
     assert_joint_is_better(record, by=0.05)
     for side, choices in ((bank, kept_at_bank), (fund, kept_at_fund)):
-        table = tomllib.loads((side.folder / "party/party.toml").read_text())["table"]
-        assert {key: value for key, value in table.items() if value not in ([], {}, "", "refuse")} == choices
+        kept = tomllib.loads((side.folder / "party/party.toml").read_text())
+        said = {key: kept[key] for key in ("columns", "drop", "category", "na", "positive", "weight")}
+        assert {key: value for key, value in said.items() if value} == choices
 
 
 def assert_joint_is_better(record: RunRecord, by: float) -> None:
@@ -248,14 +249,8 @@ def joined(bank: Side, fund: Side) -> tuple[Side, Side]:
     return sides
 
 
-def year(line: str) -> tuple[int, int, int]:
-    """The number that the date of a row of the bank's file sorts by."""
-    year_, month, day = line.split(";")[2].split("-")
-    return int(year_), int(month), int(day)
-
-
-def test_the_newest_rows_are_held_out_and_own_rows_judged(tmp_path: Path) -> None:
-    """One flag per side holds out the newest rows, and one flag judges the model on files of the parties' own."""
+def test_a_model_is_judged_on_rows_of_ones_own(tmp_path: Path) -> None:
+    """One flag of `predict` judges the model on files of the parties' own."""
     bank, fund = european(tmp_path)
     header, *rows = (bank.folder / bank.file).read_text(encoding="utf-8-sig").strip().splitlines()
     names, *others = (fund.folder / fund.file).read_text().strip("\r\n").splitlines()
@@ -264,21 +259,10 @@ def test_the_newest_rows_are_held_out_and_own_rows_judged(tmp_path: Path) -> Non
     (bank.folder / "later.csv").write_text("\n".join([header, *later]) + "\n")
     (fund.folder / "later.txt").write_text("\n".join([names, *others]) + "\n")
     sides = joined(bank, fund)
-    finished(bank.type("propose", "--held-out-by", "bank"), fund.type("propose"))
-    forgetful = bank.type("align", PLAN)
-    assert forgetful.wait() == 1
-    assert "add --split-by COLUMN" in forgetful.complained
-    printed = finished(bank.type("align", PLAN, "--split-by", "seit"), fund.type("align", PLAN))
-    count = round(0.2 * len(kept))
-    assert all(f"bank chose {count} of them to be held out" in words for words in printed)
-    assert "one bit per row" in finished(*(side.type("sign", PLAN, "--accept-cheating") for side in sides))[1]
+    finished(*(side.type("propose") for side in sides))
+    finished(*(side.type("align", PLAN) for side in sides))
+    finished(*(side.type("sign", PLAN, "--accept-cheating") for side in sides))
     finished(*(side.type("train", PLAN) for side in sides))
-    aligned = [json.loads((side.folder / "party/aligned/bank+fund.json").read_text()) for side in sides]
-    assert aligned[0]["held_out"] == aligned[1]["held_out"]
-    held_out = {aligned[0]["ids"][place] for place in aligned[0]["held_out"]}
-    newest = sorted(map(year, kept))[-count]
-    assert len(held_out) == count
-    assert all((year(row) >= newest) >= (row.split(";")[0] in held_out) for row in kept)
     printed = finished(
         bank.type("predict", PLAN, "--test", "later.csv"), fund.type("predict", PLAN, "--test", "later.txt")
     )

@@ -15,7 +15,7 @@ from plumbob.net import Data, Link
 from plumbob.party import evidence, prediction, training
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.kept_seals import FOLDER
-from plumbob.party.verbs.auditing import sign_statement, statement_mistakes, write_statement
+from plumbob.party.statements import sign_statement, statement_mistakes, write_statement
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan
 from plumbob.protocol.account import LAST, SIGNATURE_BYTES
@@ -26,9 +26,9 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.kept import Kept, accountable
-from tests.party.support import Switchboard
-from tests.party.test_replay import changed_head, copied, kept_run, party_in, records_in, resealed
+from tests.party.test_replay import changed_head, copied, kept_run, kind_in, party_in, records_in, resealed
 from tests.protocol.support import made_up, tables_for
+from tests.world import Switchboard
 
 SPLITS = {"two": (2, 3), "three": (2, 2, 1)}
 Spoil = Callable[[bytes], bytes]
@@ -156,9 +156,9 @@ def change_last_seal(data: bytes, change: Spoil) -> bytes:
 
 def changed_record(record: bytes, change: Spoil) -> bytes:
     """A record of one seal, of which the body was changed."""
+    assert kind_in(record) == Kind.SEAL
     _, name, _ = evidence.RECORD.unpack_from(record)
     body = evidence.RECORD.size + name + HEADER.size
-    assert HEADER.unpack_from(record, body - HEADER.size)[2] == Kind.SEAL
     return record[:body] + change(record[body:])
 
 
@@ -177,9 +177,7 @@ def cut_and_spoilt(data: bytes) -> bytes:
     """The messages up to the first seal that was received, which then does not hold."""
     records = records_in(data)
     place = next(
-        place
-        for place, (what, one) in enumerate(records)
-        if what == evidence.RECEIVED and HEADER.pack(b"PLMB", 1, Kind.SEAL, 0, 0, 0)[:8] in one
+        place for place, (what, one) in enumerate(records) if what == evidence.RECEIVED and kind_in(one) == Kind.SEAL
     )
     return b"".join(one for _, one in records[:place]) + changed_record(records[place][1], VARIANTS["signature"])
 
@@ -246,7 +244,8 @@ def spoilt_session(kept: Kept, folder: Path) -> tuple[Kept, dict[str, Any]]:
 def test_a_label_party_that_has_its_scores_frames_nobody(honest: Kept, tmp_path: Path) -> None:
     """It spoils its last seal once it can read the scores; the side that answered still gets its statement."""
     session, ends = spoilt_session(honest, tmp_path)
-    assert len(ends["label"]) == 2
+    # The scores are opened by then; the refusal of the seal may reach the label party before the last seal does.
+    assert isinstance(ends["label"], RemoteProtocolError) or len(ends["label"]) == 2
     assert "stays opened" in str(ends["features"])
     statement = session.replayed("features")
     assert (statement["honest"], statement["settled"]) == (None, False)

@@ -1,6 +1,5 @@
 """A whole run in a real network's surroundings: a proxy in between, strangers at the door, peers late or stuck."""
 
-import os
 import signal
 import ssl
 import time
@@ -15,12 +14,13 @@ from plumbob.net.address import Address
 from plumbob.net.identity import Identity
 from plumbob.party.home import Home
 from plumbob.party.verbs import receipt
+from plumbob.plan import Plan
 from tests.net.support import ConnectProxy, called, dialling, plain_context
 from tests.party.processes import PATIENCE
-from tests.party.verbs import Organisations, steps_finished
-from tests.protocol.support import made_up, plan_for, tables_for, trained
+from tests.party.verbs import Organisations
+from tests.protocol.support import made_up, tables_for, trained
 
-PLAN = plan_for((2, 3), protocol="exchange", epochs=1, batch_size=10)
+PLAN = Plan.for_columns((2, 3), epochs=3, open="own", test_share=0.0)
 ROWS = made_up(columns=PLAN.columns)
 
 
@@ -34,8 +34,8 @@ def until(condition: Callable[[], bool]) -> None:
 
 def test_a_run_through_a_proxy(tmp_path: Path, opened: list[Organisations]) -> None:
     """The side that may only dial out, and only through its proxy, trains like any other."""
-    proxy = ConnectProxy("user:pass word")
-    url = proxy.url.replace("//", "//user:pass%20word@")
+    proxy = ConnectProxy("user:sesame word")
+    url = proxy.url.replace("//", "//user:sesame%20word@")
     organisations = Organisations(
         PLAN, tables_for(PLAN, *ROWS), tmp_path, settings={"features": {"proxy": url, "listen": "", "address": ""}}
     )
@@ -44,7 +44,7 @@ def test_a_run_through_a_proxy(tmp_path: Path, opened: list[Organisations]) -> N
     assert [command.wait() for command in commands] == [0, 0]
     organisations.assert_same(trained(PLAN, ROWS))
     assert set(proxy.targets) == {Home.open(organisations.home("label")).settings.listen}
-    assert not any(b"pass" in file.read_bytes() for command in commands for file in command.place.iterdir())
+    assert not any(b"sesame" in file.read_bytes() for command in commands for file in command.place.iterdir())
     proxy.close()
 
 
@@ -74,14 +74,10 @@ def test_strangers_at_the_door(tmp_path: Path, opened: list[Organisations]) -> N
 
 def test_a_certificate_renewed_in_the_middle_of_a_run(tmp_path: Path, opened: list[Organisations]) -> None:
     """Refused until the peer has joined it, and then the run goes on as if nothing had happened."""
-    plan = PLAN.replace(epochs=60)
-    organisations = Organisations(plan, tables_for(plan, *ROWS), tmp_path)
+    organisations = Organisations(PLAN, tables_for(PLAN, *ROWS), tmp_path)
     opened.append(organisations)
-    commands = [organisations.train(name) for name in organisations.names]
-    until(lambda: steps_finished(organisations.journal("features")) > 0)
-    for command in commands:
-        command.process.kill()
-        command.wait()
+    commands = [organisations.train(name, blow=("pass", 1, signal.SIGKILL)) for name in organisations.names]
+    assert [command.wait() for command in commands] == [-signal.SIGKILL] * 2
     assert organisations.type("features", "renew", "--days", "800").wait() == 0
     label, features = (
         organisations.type("label", "train", str(organisations.plan_file)),
@@ -99,27 +95,23 @@ def test_a_certificate_renewed_in_the_middle_of_a_run(tmp_path: Path, opened: li
     assert "features has renewed its certificate with the key that was pinned" in joined.printed
     commands = [organisations.train(name) for name in organisations.names]
     assert [command.wait() for command in commands] == [0, 0]
-    organisations.assert_same(trained(plan, ROWS))
+    organisations.assert_same(trained(PLAN, ROWS))
 
 
 def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisations]) -> None:
     """Status says it for an absent peer, for one that is stuck, and for nobody at the end; a dead run says so."""
-    plan = PLAN.replace(epochs=60)
-    organisations = Organisations(plan, tables_for(plan, *ROWS), tmp_path)
+    organisations = Organisations(PLAN, tables_for(PLAN, *ROWS), tmp_path)
     opened.append(organisations)
     label = organisations.train("label")
     until(lambda: (organisations.run_folder("label") / "status.json").exists())
-    alone = "train, before the first step; waiting for features to connect"
+    alone = "train, before the first pass; waiting for features to connect"
     until(lambda: organisations.status("label")["status"] == alone)
-    features = organisations.train("features")
-    until(lambda: steps_finished(organisations.journal("features")) > 0)
-    assert features.process.pid is not None
-    os.kill(features.process.pid, signal.SIGSTOP)
+    features = organisations.train("features", blow=("pass", 1, signal.SIGSTOP))
     until(lambda: str(organisations.status("label")["waiting_for"]).startswith("features's "))
     stuck = organisations.status("label")
     assert stuck["connected"] == ["features"]
     assert "waiting for features's" in str(stuck["status"])
-    os.kill(features.process.pid, signal.SIGKILL)
+    features.process.kill()
     until(lambda: "waiting for features to connect" in str(organisations.status("label")["status"]))
     until(lambda: "not running; run the same command again" in str(organisations.status("features")["status"]))
     dead = organisations.status("features")
@@ -134,4 +126,4 @@ def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisatio
     assert "begun        1 time by this party, to a result or not" in str(
         receipt.run(organisations.run_folder("label"))["lines"]
     )
-    organisations.assert_same(trained(plan, ROWS))
+    organisations.assert_same(trained(PLAN, ROWS))

@@ -1,6 +1,7 @@
 """The command line in real processes that start fast; all that a process prints and logs lies in files afterwards."""
 
 import csv
+import itertools
 import json
 import logging
 import os
@@ -9,21 +10,18 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec.structs import replace
 
 from plumbob import cli
-from plumbob.arrays import Vector
-from plumbob.crypto import Draws
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import Hook, hooked
-from plumbob.lab.exchange.paillier import PublicKey
-from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.simulate import Run
 from plumbob.party import signature, training
 from plumbob.party.home import Home
@@ -31,16 +29,16 @@ from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
-from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import AnyParty, party_at
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.party import party_at
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
-from tests.party.processes import PATIENCE, context, free_port
+from tests.party.processes import PATIENCE, context
+from tests.world import free_port
 
 LABEL = "outcome"
-SHOWN_TO_PEERS = ("nonce", "share of the seed", "share of the start")
+LAST_BITS = 1e-5
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Circumstances:
 
     largest_file: int = 0
     """Bytes that a file may have, 0 for any number."""
-    secrets: Path | None = None
-    """A folder that gets everything that was drawn at random, and the masks and the noise that became of it."""
+    blow: tuple[Literal["pass", "write"], int, int] | None = None
+    """The signal that the process gets once a pass is finished, or instead of the n-th write of a run's journal."""
     hook: Hook | None = None
     """What the red team's party puts in the place of its program's quantities; nothing that a user types does."""
 
@@ -92,10 +90,11 @@ class Organisations:
         aligned: bool = True,
         settings: Mapping[str, Mapping[str, object]] | None = None,
     ) -> None:
-        self.plan, self.tables, self.folder = plan, tables, folder
+        # Parties draw the seed together: their plans have none.
+        self.plan, self.tables, self.folder = plan.replace(seed=0), tables, folder
         self.names = [party.name for party in plan.parties]
         self.plan_file = folder / "plan.toml"
-        self.plan_file.write_text(plan.to_toml(), encoding="utf-8")
+        self.plan_file.write_text(self.plan.to_toml(), encoding="utf-8")
         self.commands: list[Command] = []
         self._move_in(hosts or dict.fromkeys(self.names, "127.0.0.1"), settings or {})
         if aligned:
@@ -121,10 +120,10 @@ class Organisations:
                 listen=place,
                 address=place,
                 data="" if name not in self.tables else str(self.write_table(name, self.tables[name])),
-                label_column=LABEL if name == self.plan.label_party.name else "",
+                label=LABEL if name == self.plan.label_party.name else "",
                 patience=PATIENCE,
             )
-            homes[name] = Home.create(self.home(name), replace(own, **settings.get(name, {})))  # type: ignore[arg-type]
+            homes[name] = Home.create(self.home(name), replace(own, **settings.get(name, {})))
         for first, name in enumerate(self.names):
             for second, other in enumerate(self.names):
                 if name != other:
@@ -145,9 +144,7 @@ class Organisations:
         """Type `plumbob party WORDS` at this party's home, in its own process."""
         place = self.folder / f"{len(self.commands):02}-{name}-{words[0]}"
         place.mkdir()
-        # These organisations' keys are too short for anything but tests, and each side says that it knows.
-        allowed = ["--allow-test-keys"] if words[0] == "train" and self.plan.test_only_keys else []
-        told = ["plumbob", "party", *words, *allowed, "--home", str(self.home(name))]
+        told = ["plumbob", "party", *words, "--home", str(self.home(name))]
         arguments = (told, place, Circumstances(**circumstances))  # type: ignore[arg-type]
         process = context.Process(target=run_command, args=arguments, daemon=True)
         process.start()
@@ -168,12 +165,12 @@ class Organisations:
         return ModelPart.load(self.run_folder(name) / "parties" / name / "part.json")
 
     def assert_same(self, run: Run) -> None:
-        """Every party holds what it holds in the simulation."""
+        """Every party holds what it holds in the simulation, but for the last bits: each run draws other shares."""
         for name, part in run.model.parts.items():
             own = self.part(name)
             assert own.weights is not None
             assert part.weights is not None
-            assert own.weights.tobytes() == part.weights.tobytes()
+            assert np.abs(own.weights - part.weights).max() < LAST_BITS
 
     def close(self) -> None:
         """End every process that is still at work."""
@@ -212,63 +209,30 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
         flags = os.O_RDWR | os.O_CREAT
         os.dup2(os.open(file, flags, 0o600), number)
     logging.basicConfig(filename=place / "log", level=logging.DEBUG)
-    if circumstances.secrets is not None:
-        keep_secrets(circumstances.secrets)
+    if circumstances.blow is not None:
+        strike(*circumstances.blow)
     if circumstances.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
     if circumstances.hook is not None:
-        cheat = partial(party_at, instead=hooked(LatticeParty, circumstances.hook))
+        cheat = partial(party_at, instead=hooked(SharesParty, circumstances.hook))
         training.party_at = cheat  # type: ignore[attr-defined]  # No flag or file of a party could do this.
     sys.argv = words
     cli.main()
 
 
-def keep_secrets(folder: Path) -> None:
-    """From now on, keep what this process must not show in this folder too."""
-    folder.mkdir(exist_ok=True)
+def strike(moment: Literal["pass", "write"], number: int, blow: int) -> None:
+    """From now on, this process gets that signal where the journal of a run has come so far."""
+    finish, execute, writes = SqliteJournal.finish, SqliteJournal._execute, itertools.count()
 
-    def keep_transcript(party: AnyParty) -> Vector | None:
-        scores = run_to_its_quality(party)
-        party.transcript().save(folder / "transcript.npz")
-        return scores
+    def on_finish(journal: SqliteJournal, step: int, result: Any, state: Any) -> None:
+        finish(journal, step, result, state)
+        if (moment, number) == ("pass", step):
+            os.kill(os.getpid(), blow)
 
-    setattr(training, "run_to_its_quality", keep_transcript)  # noqa: B010  # A checker would refuse the assignment.
-    random_mask, noise_of = PublicKey.random_mask, GradientParty._noise
-    read_stream, restore_link, open_chain = Draws._read, Draws.restore, SqliteJournal.open_chain
+    def on_write(journal: SqliteJournal, statement: str, values: tuple[object, ...] = ()) -> Any:
+        if moment == "write" and not statement.startswith("SELECT") and next(writes) == number:
+            os.kill(os.getpid(), blow)
+        return execute(journal, statement, values)
 
-    def keep(name: str, data: bytes) -> None:
-        with (folder / name).open("ab") as handle:
-            handle.write(data)
-
-    def read(draws: Draws, purpose: str, peer: str, count: int) -> bytes:
-        data = read_stream(draws, purpose, peer, count)
-        if purpose not in SHOWN_TO_PEERS:
-            keep("draws", data)
-        if purpose == "own key":
-            keep("own key", data)
-        return data
-
-    def restore(draws: Draws, link: bytes) -> None:
-        keep("links", link)
-        restore_link(draws, link)
-
-    def keep_leaf(journal: SqliteJournal, draws: Draws) -> None:
-        keep("leaf", draws.leaf)
-        open_chain(journal, draws)
-
-    def mask(key: PublicKey, count: int, bits: int) -> list[int]:
-        masks = random_mask(key, count, bits)
-        keep("masks", "".join(f"{value}\n" for value in masks).encode())
-        return masks
-
-    def noise(party: GradientParty, count: int) -> NDArray[np.int64]:
-        values = noise_of(party, count)
-        keep("noise", values.tobytes())
-        return values
-
-    # A checker cannot see that these are the same functions, with a copy.
-    setattr(PublicKey, "random_mask", mask)  # noqa: B010  # A checker would refuse the assignment.
-    setattr(GradientParty, "_noise", noise)  # noqa: B010  # The same.
-    setattr(Draws, "_read", read)  # noqa: B010  # The same.
-    setattr(Draws, "restore", restore)  # noqa: B010  # The same.
-    setattr(SqliteJournal, "open_chain", keep_leaf)  # noqa: B010  # The same.
+    setattr(SqliteJournal, "finish", on_finish)  # noqa: B010  # A checker would refuse the assignment.
+    setattr(SqliteJournal, "_execute", on_write)  # noqa: B010  # The same.

@@ -15,8 +15,12 @@ from scipy.stats import chisquare
 
 from plumbob.data.whitening import Whitening
 from plumbob.errors import PrivacyError
+from plumbob.plan import Plan
 from plumbob.privacy import home
-from plumbob.privacy.home import CATEGORY, GRID, Range
+from plumbob.privacy.discrete_gaussian import Draw
+from plumbob.privacy.home import GRID, REACH, Range
+from plumbob.privacy.rows import squared_norm_units
+from plumbob.protocol.row_noise import HomeTreatment, home_rho
 
 HALF = Fraction(1, 2)
 VALUE = st.one_of(st.floats(-1e6, 1e6), st.just(math.nan), st.integers(-3, 3).map(float))
@@ -133,18 +137,26 @@ def correlated(count: int, seed: int) -> NDArray[np.float64]:
     return (common + 0.3 * generator.normal(size=(count, 4))) * [1.0, 50.0, 0.02, 7.0] + [3.0, -400.0, 0.0, 1.0]
 
 
-def whitened(fitted: home.NoisyWhitening, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def scaled(X: NDArray[np.float64], rho: float, draw: Draw) -> NDArray[np.float64]:
+    """Rows in the units of their paid ranges, limited."""
+    ranges = [paid.range for paid in home.fit_columns(list(X.T), [0] * X.shape[1], rho, draw)]
+    middles, halves = np.array([[item.middle, item.half] for item in ranges]).T
+    limited: NDArray[np.float64] = np.clip((X - middles) / halves, -REACH, REACH)
+    return limited
+
+
+def whitened(X: NDArray[np.float64], rho: float, draw: Draw, least_gamma: float = 0.01) -> NDArray[np.float64]:
     """Rows as training sees them, before they are clipped to R_k."""
-    whitening = Whitening(fitted.mean, fitted.matrix, fitted.scaling.reach, fitted.norm)
-    return whitening.apply(fitted.scaling.scaled(X))
+    Z = scaled(X, rho / 2, draw)
+    fitted = home.fit_whitening(Z, rho / 2, draw, least_gamma)
+    return Whitening(fitted.mean, fitted.matrix, REACH, fitted.norm).apply(Z)
 
 
 def test_with_much_budget_rows_are_white() -> None:
     """The covariance of whitened rows is the unit matrix up to gamma."""
-    X = correlated(20_000, 0)
-    fitted = home.fit_whitening(X, [None] * 4, 100.0, os.urandom, least_gamma=1e-6)
-    assert np.cov(whitened(fitted, X).T) == pytest.approx(np.eye(4), abs=0.05)
-    assert whitened(fitted, X).mean(axis=0) == pytest.approx(np.zeros(4), abs=0.05)
+    white = whitened(correlated(20_000, 0), 100.0, os.urandom, least_gamma=1e-6)
+    assert np.cov(white.T) == pytest.approx(np.eye(4), abs=0.05)
+    assert white.mean(axis=0) == pytest.approx(np.zeros(4), abs=0.05)
 
 
 @pytest.mark.parametrize("rho", [0.0005, 0.002, 0.05])
@@ -152,42 +164,14 @@ def test_noise_does_not_break_the_gram_bound(rho: float) -> None:
     """Lemma 7: with gamma at the noise's size, whitened rows keep a covariance of about 1 at most: the rate holds."""
     for seed in range(3):
         X = correlated(3000, seed)
-        fitted = home.fit_whitening(X, [None] * 4, rho, np.random.default_rng(seed).bytes)
-        white = whitened(fitted, X)
+        white = whitened(X, rho, np.random.default_rng(seed).bytes)
         centred = white - white.mean(axis=0)
         assert np.linalg.eigvalsh(centred.T @ centred / len(X)).max() < 1.1
 
 
-def test_stated_ranges_cost_nothing() -> None:
-    """Where every range is stated, the moments get all of rho, and the scaling is a function of the row alone."""
-    X = correlated(500, 1)
-    known = [Range(0, 6), Range(-500, -300), Range(-0.1, 0.1), CATEGORY]
-    fitted = home.fit_whitening(X, known, 0.01, os.urandom)
-    assert fitted.scaling.ranges == tuple(known)
-    assert fitted.scaling.scaled(X[:3]).tolist() == fitted.scaling.scaled(X)[:3].tolist()
-
-
-def test_gaps_become_the_middle() -> None:
-    """A missing value is scaled to 0, whatever the other rows have."""
-    scaling = home.Scaling((Range(0, 10), CATEGORY))
-    assert scaling.scaled(np.array([[math.nan, 1.0], [10.0, math.nan], [1e9, 0.0]])).tolist() == [
-        [0.0, 1.0],
-        [1.0, 0.0],
-        [2.0, -1.0],
-    ]
-
-
 def test_a_column_of_one_value_is_no_division_by_zero() -> None:
     """Where both quantiles fall together, the half range is 1."""
-    X = np.zeros((400, 2))
-    fitted = home.fit_whitening(X, [None, None], 10.0, os.urandom)
-    assert np.isfinite(whitened(fitted, X)).all()
-
-
-def test_ranges_must_fit_the_columns() -> None:
-    """A range or None for every column, no more and no fewer."""
-    with pytest.raises(PrivacyError, match="each of 4 columns"):
-        home.fit_whitening(correlated(10, 0), [None], 0.1, os.urandom)
+    assert np.isfinite(whitened(np.zeros((400, 2)), 10.0, os.urandom)).all()
 
 
 @pytest.mark.parametrize(("rows", "rho"), [(5000, 4e-4), (3000, 1e-3), (30_000, 1e-3)])
@@ -204,3 +188,104 @@ def test_quantiles_move_inward_where_noise_could_reach_the_ends() -> None:
     assert home.range_share(10**6, 1e-3) == home.LOW_SHARE
     assert home.range_share(100, 1e-6) == home.LARGEST_SHARE
     assert home.LOW_SHARE < home.range_share(4000, 5e-5) < home.LARGEST_SHARE
+
+
+# Cuts.
+
+ENDS = home.even_ends(Range(0.0, 10.0), REACH)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(VALUE, min_size=1, max_size=30), VALUE, st.integers(0, 2**32))
+def test_one_row_moves_the_counts_by_the_square_root_of_two(values: list[float], other: float, seed: int) -> None:
+    """Lemma 11: with the same noise, neighbours' counts differ by 1 in two cells at most, gaps included."""
+    neighbours = np.array(values), np.array([other, *values[1:]])
+    before, after = (home.noisy_counts(one, ENDS, 0.1, np.random.default_rng(seed).bytes) for one in neighbours)
+    assert ((before - after) ** 2).sum() <= 2
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.003, 0.5, 7.0])
+def test_counts_cost_what_is_claimed(rho: float) -> None:
+    """Lemma 11 at its worst, a row that moves to another cell: sensitivity**2 / (2 std**2), never more than rho."""
+    moved = home.noisy_counts(np.array([1.0, 9.0]), ENDS, rho, np.random.default_rng(0).bytes)
+    moved -= home.noisy_counts(np.array([1.0, 1.0]), ENDS, rho, np.random.default_rng(0).bytes)
+    spent = Fraction(int((moved**2).sum()), 2 * home.count_std(rho) ** 2)
+    assert 0 < spent <= Fraction(rho)
+    assert spent > Fraction(rho) / 2 or rho > 0.1
+
+
+@pytest.mark.parametrize(
+    ("values", "cuts", "expected"),
+    [
+        (np.linspace(0, 10, 6001), 5, [1.67, 3.33, 5.0, 6.67, 8.33]),
+        (np.repeat([2015.0, 2017.0, 2019.0, 2021.0], 2000), 3, [2015.5, 2018.0, 2020.0]),
+        (np.repeat([0.0, 1.0, 3.0, 40.0], [9000, 600, 600, 600]), 3, [0.0, 1.0, 3.0]),
+    ],
+    ids=["even", "years", "mostly 0"],
+)
+def test_with_much_budget_bins_hold_their_shares(values: NDArray[np.float64], cuts: int, expected: list[float]) -> None:
+    """Each bin takes its share of the values above the last cut, whatever the column's size or shape."""
+    (found,) = home.fit_columns([values], [cuts], 20.0, os.urandom)
+    places = np.searchsorted(found.cuts, values)
+    due = np.searchsorted(expected, values)
+    assert (places == due).mean() > 0.95
+
+
+@pytest.mark.parametrize("values", [np.zeros(500), np.full(500, math.nan), np.arange(500.0)], ids=["0", "gaps", "some"])
+def test_there_are_as_many_cuts_as_asked_for_and_they_rise(values: NDArray[np.float64]) -> None:
+    """Widths are public: no values, and no noise, change how many bins a column has."""
+    for cuts, rho in ((1, 0.5), (5, 1e-4), (62, 0.01)):
+        (found,) = home.fit_columns([values], [cuts], rho, os.urandom)
+        assert len(found.cuts) == cuts
+        assert sorted(set(found.cuts)) == list(found.cuts)
+    with pytest.raises(PrivacyError, match="at most 63 cuts"):
+        home.fit_columns([np.arange(500.0)], [64], 1.0, os.urandom)
+
+
+def test_a_count_that_is_mostly_0_has_the_range_of_its_cuts() -> None:
+    """Both quantiles are 0; scaled to a half range of 1, all else would lie at the limit."""
+    values = np.repeat([0.0, 5.0, 20.0, 60.0], [9500, 200, 200, 200])
+    (found,) = home.fit_columns([values], [3], 5.0, os.urandom)
+    assert 5 < found.range.half < 40
+
+
+def test_the_parts_of_a_party_s_budget_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The accountant's sum: quantiles, counts and moments together spend what the plan's lemma says, and no more."""
+    spent: list[Fraction] = []
+    quantile, counts, moments = home.noisy_quantile, home.noisy_counts, home.noisy_moments
+
+    def of_quantile(values: NDArray[np.float64], share: Fraction, rho: float, draw: Draw) -> float:
+        spent.append((2 * home.slope_for(rho)) ** 2 / 8)
+        return quantile(values, share, rho, draw)
+
+    def of_counts(values: NDArray[np.float64], ends: NDArray[np.float64], rho: float, draw: Draw) -> NDArray[np.int64]:
+        spent.append(Fraction(1, home.count_std(rho) ** 2))
+        return counts(values, ends, rho, draw)
+
+    def of_moments(Z: NDArray[np.float64], norm: float, rho: float, draw: Draw) -> home.Moments:
+        longest = Fraction(squared_norm_units(norm, home.MOMENT_BITS) + (1 << 2 * home.MOMENT_BITS))
+        spent.append(longest**2 / home.moment_std(norm, rho) ** 2)
+        return moments(Z, norm, rho, draw)
+
+    monkeypatch.setattr(home, "noisy_quantile", of_quantile)
+    monkeypatch.setattr(home, "noisy_counts", of_counts)
+    monkeypatch.setattr(home, "noisy_moments", of_moments)
+    plan = Plan.for_columns((14, 3), protocol="clear", noise="rows", epsilon=4.0, bins=6)
+    treatment = HomeTreatment(plan.on(2000), "label", os.urandom, 0.0)
+    X = correlated(2000, 3)[:, :3]
+    treatment.place(list(X.T), [5, 5, 0])
+    treatment.whiten(np.hstack([X, np.ones((2000, 11))]), np.ones(14), 3)
+    assert len(spent) == 3 * 2 + 2 * 2 + 1
+    due = Fraction(home_rho(plan, 0.0))
+    assert due * Fraction(98, 100) < sum(spent) <= due
+
+
+@pytest.mark.parametrize("cuts", [0, 3])
+def test_years_are_told_apart_with_little_budget(cuts: int) -> None:
+    """The public grid has one value for all of them; scaled, they are neither at the limit nor one number."""
+    values = np.repeat(np.arange(1990.0, 2021.0), 800)
+    for seed in range(5):
+        (found,) = home.fit_columns([values], [cuts], 3e-4, np.random.default_rng(seed).bytes)
+        scaled = (values - found.range.middle) / found.range.half
+        assert np.abs(scaled).max() < REACH
+        assert scaled.std() > 0.03

@@ -13,7 +13,7 @@ from plumbob.plan.settings import FEWEST_ROW_PASSES, MOST_ROW_PASSES
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import gaussian_delta
 from plumbob.privacy.rows import RowCost, Sensitivity
-from plumbob.protocol.shares.shape import LatticeShape
+from plumbob.protocol.shares.shape import RunShape
 
 BITS = 13
 
@@ -257,11 +257,10 @@ def test_a_run_follows_the_rule_for_the_rows_that_it_trains_on(named: int) -> No
     plan = Plan.for_columns((10, 10), rows=named, test_share=0.2, noise="rows")
     rule = rows.row_rule(2400, (10, 10), plan.epsilon, plan.delta)
     ruled = plan.on(2400)
-    assert ruled.epochs == plan.passes(2400) == rule.passes
-    assert ruled.row_norm == plan.norm_over(2400) == pytest.approx(rule.row_norm)
-    assert LatticeShape(plan, 2400).plan == ruled
-    own = plan.replace(epochs=3, row_norm=1.0)
-    assert own.on(2400) == own
+    assert ruled.passes_without_sample == plan.passes(2400) == rule.passes
+    assert ruled.joint_norm == plan.norm_over(2400) == pytest.approx(rule.row_norm)
+    assert RunShape(plan, 2400).plan == ruled
+    assert plan.replace(epochs=3).on(2400).passes(2400) == 3
     plain = Plan.for_columns((10, 10), rows=3000)
     assert plain.on(3000) == plain
 

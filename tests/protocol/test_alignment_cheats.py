@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.crypto import ristretto
+from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.ids import hash_of_ids
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol.account import HASH_BYTES, hash_fields
@@ -42,7 +43,7 @@ class Cheat(AlignmentParty):
     def _get_back_own_points(self, held: bytes, commitment: bytes) -> bytes:
         channel = self._channel(self._next)
         with self._step() as step:
-            returned = channel.receive(Kind.TWICE_BLINDED_IDS, step)
+            returned = channel.receive(Kind.TWICE_BLINDED_IDS, step, POINT_BYTES * len(self._ids))
             theirs, ours = split(held), split(returned)
             # The victim's first id that is not ours gets a point of one of ours that the victim does not have.
             place = next(place for place, point in enumerate(theirs) if point not in ours)
@@ -79,7 +80,7 @@ class ProvingCheat(Cheat):
 
     def _get_back_own_points(self, held: bytes, commitment: bytes) -> bytes:
         returned = super()._get_back_own_points(held, commitment)
-        self._trade(Kind.RETURN_CHALLENGE, self._salt + self._challenge)
+        self._exchange(Kind.RETURN_CHALLENGE, self._salt + self._challenge)
         return returned
 
 
@@ -94,9 +95,6 @@ class Shuffler(AlignmentParty):
 def cheated(cheat: type[AlignmentParty], victim: type[AlignmentParty], wire: Wire, **options: Any) -> Any:
     """The cheat as the label party, and how both ended."""
     participants = seated(TWO, wire)
-    for name, kind in (("label", cheat), ("features", victim)):
-        for channel in participants[name].channels.values() if kind is not AlignmentParty else ():
-            channel.break_free()
     kinds = {"label": cheat, "features": victim}
     return played(participants, {"label": OWN, "features": VICTIMS}, kinds, chunk=8, **options)
 
@@ -261,11 +259,11 @@ class Relay(AlignmentParty):
     """Passes the list of the party before it on as its own, which then comes back to that party."""
 
     def _pass_on(
-        self, ahead: Any, start: int, is_sending: bool, is_receiving: bool, step: int
+        self, ahead: Any, start: int, is_sending: bool, incoming: int, step: int
     ) -> tuple[bytes, bytes, bytes]:
         if step > len(self._starts(self._longest)):
-            return super()._pass_on(ahead, start, is_sending, is_receiving, step)
-        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step)
+            return super()._pass_on(ahead, start, is_sending, incoming, step)
+        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step, self._chunk_bytes(incoming, start))
         self._channel(self._next).send(Kind.BLINDED_IDS, step, received)
         return received, received, self._blinder.raised(received)()
 

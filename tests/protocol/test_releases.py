@@ -32,7 +32,6 @@ def released(split: tuple[int, ...], **keys: Any) -> set[tuple[str, str]]:
         ),
         ((0, 3), {"protocol": "clear", "intercept": False}, {("gradient", "features")}),
         ((2, 2, 1), {}, {("masked numbers", "label"), ("scores", "label")}),
-        ((2, 3), {"held_out_by": "label", "test_share": 0.2}, {("held-out rows", "features"), ("scores", "label")}),
         (
             (2, 3),
             {"protocol": "arbiter", "unmasked_gradients_for_the_arbiter": True},

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
@@ -14,10 +15,11 @@ from plumbob.checking.check import notes
 from plumbob.checking.row_notes import noise_in_words
 from plumbob.crypto.lattice import local
 from plumbob.crypto.lattice.layout import ENTRY_BITS
-from plumbob.data import stream
+from plumbob.data import Shard, Table, build_shard, encoder, stream, table_from, with_columns
+from plumbob.data.encoder import encoded_width
 from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.lab.simulate import train
-from plumbob.model.logistic import largest_rate, signs_of
+from plumbob.model.logistic import signs_of
 from plumbob.plan import Plan, rules
 from plumbob.plan.settings import USUAL_EPOCHS
 from plumbob.plan.sigmoids import AMPLITUDES, SIGMOIDS
@@ -26,13 +28,13 @@ from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import row_noise
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import LATTICE_BITS
+from plumbob.protocol.openings import ENTRY_INTEGER_BITS
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import party_at
-from plumbob.protocol.shares.shape import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, LatticeShape
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.shape import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, RunShape
+from plumbob.protocol.shares.training import SharesParty
 from tests.privacy.descent import NoisyDescent
-from tests.protocol.support import Wire, outcomes, seated, tables_for, trained, weights_of
+from tests.protocol.support import Wire, has_deviation, outcomes, seated, tables_for, trained, weights_of
 
 KEYS: dict[str, Any] = {
     "protocol": "clear",
@@ -62,35 +64,12 @@ def people(count: int, seed: int = 0) -> tuple[NDArray[np.float64], NDArray[np.i
     return X, (generator.random(count) < 1 / (1 + np.exp(-logits))).astype(np.int64)
 
 
-def test_no_row_decides_whether_a_run_begins() -> None:
-    """A rate between what two neighbours' columns allow stops one of them, were it not for the promise."""
-    X, y = people(60)
-    X = X / np.abs(X).max(axis=0) * [0.1, 0.1, 0.1, 1, 1, 1, 1]
-    other = X.copy()
-    other[0, 3:] = -other[0, 3:] * [1, -1, 1, -1]
-    keys: dict[str, Any] = {
-        "protocol": "shares",
-        "scale": "none",
-        "epochs": 1,
-        "intercept": False,
-        "open": "never",
-    }
-    plan = plan_for(**keys, learning_rate=0.1)
-    treatment = row_noise.HomeTreatment(plan, "features", lambda count: bytes(count), failure=0.0)
-    low, high = sorted(largest_rate(treatment.limited(table[:, 3:]), plan.momentum) for table in (X, other))
-    assert low < high
-    between = plan.replace(learning_rate=(low + high) / 2)
-    for table in (X, other):
-        assert all(part.shares for part in trained(between, (table, y)).model.parts.values())
-
-
-@pytest.mark.parametrize("keys", [{"row_norm": 500.0}, {"feature_bits": 19}], ids=str)
-def test_no_row_may_be_too_long_for_the_products(keys: dict[str, Any]) -> None:
+def test_no_row_may_be_too_long_for_the_products() -> None:
     """A norm that lets one row leave the range of a product's numbers is refused, because that row would stop a run."""
-    with pytest.raises(PlanError, match=r"privacy\.row_norm: .* a row beyond that would stop the run"):
-        plan_for(protocol="shares", open="never", **keys)
+    with pytest.raises(PlanError, match=r"label's rows may be 200 long, .* a row beyond that would stop the run"):
+        plan_for((40_000, 1), protocol="shares", open="never")
     assert rules.MOST_ENTRY_BITS == ENTRY_BITS - 1
-    assert rules.MOST_INTEGER_BITS == LATTICE_BITS
+    assert rules.MOST_INTEGER_BITS == ENTRY_INTEGER_BITS
 
 
 def test_the_cost_is_the_plan_s_promise() -> None:
@@ -140,11 +119,10 @@ def test_every_admitted_curve_is_within_the_bound(name: str) -> None:
         ({"sigmoid": "taylor"}, "no bound"),
         ({"scale": "standard", "learning_rate": 0.1}, "not paid for"),
         ({"batches": "fixed", "learning_rate": 0.1}, "one noisy sum over all rows"),
-        ({"bins": 5}, 'quantile bins depend on every row .* scale = "public"'),
-        ({"missing": "indicator"}, "depends on single rows"),
-        ({"scale": "public", "noise": "none"}, "spares the budget"),
+        ({"bins": 65}, "a histogram of 64 cells"),
+        ({"bins": 5, "scale": "none", "learning_rate": 0.1}, "paid for as ranges"),
         ({"class_weight": "balanced"}, "every label"),
-        ({"row_weights": "label party"}, "rows that count the same"),
+        ({"row_weights": True}, "rows that count the same"),
         ({"label_flip_epsilon": 1.0}, "enlarge the residuals"),
         ({"protocol": "exchange", "sigmoid": "taylor", "momentum": 0.0}, "only labels can be protected"),
     ],
@@ -246,7 +224,7 @@ def shared_plan(**keys: Any) -> Plan:
 
 def noise_drawn(run: Any) -> list[NDArray[np.float64]]:
     """Both parties' noise of a run, in the units of a sum."""
-    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    parties = [party for party in run.parties.values() if isinstance(party, SharesParty)]
     drawn = [party.row_noise for party in parties]
     unit = 2.0 ** -parties[0].shape.gradient_fraction
     return [noise.astype(np.float64) * unit for noise in drawn if noise is not None]
@@ -274,11 +252,11 @@ def test_each_party_s_noise_is_full_and_fresh() -> None:
     """Each party alone adds the whole deviation, and no two runs or parties add the same."""
     plan = shared_plan(epochs=20, epsilon=20.0)
     first, second = (noise_drawn(trained(plan, people(60))) for _ in range(2))
-    cost = LatticeShape(plan, 60).row_cost
+    cost = RunShape(plan, 60).row_cost
     assert cost is not None
-    deviation = cost.std * 2.0 ** -LatticeShape(plan, 60).gradient_fraction
+    deviation = cost.std * 2.0 ** -RunShape(plan, 60).gradient_fraction
     for noise in (*first, *second):
-        assert noise.std() == pytest.approx(deviation, rel=0.2)
+        assert has_deviation(noise, deviation)
     assert len({noise.tobytes() for noise in (*first, *second)}) == 4
 
 
@@ -286,7 +264,7 @@ def test_what_the_masks_of_many_can_show_is_paid_for() -> None:
     """Between three and eight parties delta holds 1 + e^epsilon times the chance that a run fails."""
     for parties in range(3, 9):
         plan = plan_for((3,) * parties, protocol="shares", open="own")
-        shape = LatticeShape(plan, 100_000)
+        shape = RunShape(plan, 100_000)
         cost = shape.row_cost
         assert cost is not None
         assert cost.failure == pytest.approx(2.0**shape.shown_bits + 2.0**shape.failure_bits)
@@ -301,9 +279,9 @@ def test_eight_parties_are_not_promised_what_fails() -> None:
     1 + e^8 times the chance is 1.6e-6, beside what the noise takes.
     """
     plan = Plan.for_columns((3,) * 8, rows=300_000, noise="rows", epsilon=8.0, delta=1e-6)
-    chance = 2.0 ** LatticeShape(plan, plan.rows).shown_bits
+    chance = 2.0 ** RunShape(plan, plan.rows).shown_bits
     assert 1.5e-6 < (1 + math.exp(8)) * chance < 1.7e-6
-    for promised in (lambda: notes(plan), lambda: LatticeShape(plan, plan.rows).row_cost):
+    for promised in (lambda: notes(plan), lambda: RunShape(plan, plan.rows).row_cost):
         with pytest.raises(PrivacyError, match=r"with epsilon 8 that is 1\.6e-06.*lower epsilon, raise delta"):
             promised()
     assert any("3e-08 pays for the run's own failures" in note for note in notes(plan.replace(epsilon=4.0)))
@@ -323,11 +301,11 @@ def test_the_series_in_stages_is_within_the_bound() -> None:
     assert 8 * 2.0**-20 * sum(map(abs, AMPLITUDES)) < slack
 
 
-@pytest.mark.parametrize("rows_and_passes", [(27_000, 20), (1_000_000, 20)])
+@pytest.mark.parametrize("rows_and_passes", [(27_000, 20), (900_000, 20)])
 def test_many_rows_and_passes_leave_room_for_the_noise(rows_and_passes: tuple[int, int]) -> None:
     """A row's entries are bounded by its norm, so that sums and noise fit the ring with 40 bits to spare."""
     count, passes = rows_and_passes
-    LatticeShape(shared_plan(epochs=passes), count).prove()
+    RunShape(shared_plan(epochs=passes), count).prove()
 
 
 def test_a_refused_budget_sends_nothing_about_rows() -> None:
@@ -353,11 +331,11 @@ def test_a_refused_budget_sends_nothing_about_rows() -> None:
 def test_rounding_inside_the_products_is_paid_for() -> None:
     """The sensitivity over shares is that of clear in coarser units, plus the strays; never less."""
     plan = shared_plan().on(300)
-    cost, exact = LatticeShape(plan, 300).row_cost, row_noise.row_cost(plan, 0.0)
+    cost, exact = RunShape(plan, 300).row_cost, row_noise.row_cost(plan, 0.0)
     assert cost is not None
     assert exact is not None
-    in_plain_units = cost.sensitivity * 2.0 ** -LatticeShape(plan, 300).gradient_fraction
-    assert in_plain_units >= 2 * math.hypot(plan.row_norm, 1.0) * 1.0016
+    in_plain_units = cost.sensitivity * 2.0 ** -RunShape(plan, 300).gradient_fraction
+    assert in_plain_units >= 2 * math.hypot(plan.joint_norm, 1.0) * 1.0016
     assert in_plain_units == pytest.approx(exact.sensitivity * 2.0**-33, rel=1e-5)
     assert 0.999 < cost.epsilon(plan.delta) <= 1.0
 
@@ -365,15 +343,15 @@ def test_rounding_inside_the_products_is_paid_for() -> None:
 def test_the_sums_over_shares_stray_less_than_is_paid_for() -> None:
     """Lemma 3's `stray` at work: shared sums are within the paid units of exact ones, in every coordinate."""
     plan = shared_plan(epochs=3, epsilon=20.0)
-    seen: list[tuple[LatticeParty, list[int]]] = []
+    seen: list[tuple[SharesParty, list[int]]] = []
 
-    class Watched(LatticeParty):
+    class Watched(SharesParty):
         def _noisy(self, number: int, shared: dict[str, list[int]]) -> dict[str, list[int]]:
             seen.append((self, [value for share in shared.values() for value in share]))
             return super()._noisy(number, shared)
 
-        def _shared_residuals(self, number: int, shared: Any) -> Any:
-            shared = super()._shared_residuals(number, shared)
+        def _shared_residuals(self, shared: Any) -> Any:
+            shared = super()._shared_residuals(shared)
             residuals.append(local.integers_of(shared))
             return shared
 
@@ -399,3 +377,87 @@ def test_the_sums_over_shares_stray_less_than_is_paid_for() -> None:
 def _centred(value: int, ring: int = local.RING) -> int:
     value %= ring
     return value - ring if value >= ring // 2 else value
+
+
+# The encoding under the promise.
+
+
+def mixed_table(count: int = 200) -> Table:
+    """Numbers, counts, flags and texts, with gaps in some."""
+    generator = np.random.default_rng(7)
+    debt = generator.normal(size=count)
+    debt[:40] = np.nan
+    columns = {
+        "debt": debt,
+        "late": np.arange(count) % 3.0,
+        "owner": generator.integers(0, 2, count).astype(float),
+        "town": generator.choice(["Bonn", "Mainz", "Ulm"], count),
+    }
+    return table_from(pd.DataFrame(columns), labels=generator.integers(0, 2, count))
+
+
+ENCODED: dict[str, Any] = {"bins": 4, "rare": 30}
+
+
+def shard_of(table: Table, plan: Plan) -> Shard:
+    """The table as training sees it, with noise from a seed."""
+    treatment = row_noise.HomeTreatment(plan.on(len(table)), "label", stream(b"x" * 32, "noise").bytes, 0.0)
+    return build_shard(table, plan, "label", b"", treatment)
+
+
+def test_the_schema_gives_numbers_bins_and_gaps_a_slot_and_texts_always_one_for_gaps() -> None:
+    """A column of two values stands alone; a count has no more bins than values; a text without gaps has their slot."""
+    table = mixed_table()
+    plan = plan_for((1, 4), **ENCODED)
+    table = with_columns(table, plan)
+    plan = plan.replace(features=(encoded_width(table, plan), 4))
+    names = shard_of(table, plan).encoder.names
+    assert [sum(name.startswith(own) for name in names) for own in ("debt", "late", "owner", "town")] == [5, 3, 1, 3]
+    assert {"debt=(gap)", "town=(gap)"} < set(names)
+
+
+def test_nothing_exact_is_computed_of_rows_without_payment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cut, share or mean: what computes them without noise is not called under the promise."""
+
+    def unpaid(*_: object) -> NoReturn:
+        raise AssertionError("an exact statistic of rows")
+
+    monkeypatch.setattr(encoder, "cut_points", unpaid)
+    monkeypatch.setattr(encoder, "_moments", unpaid)
+    monkeypatch.setattr(encoder.ColumnEncoder, "_with_shares", unpaid)
+    plan = plan_for((1, 4), **ENCODED)
+    table = with_columns(mixed_table(), plan)
+    plan = plan.replace(features=(encoded_width(table, plan), 4))
+    assert len(shard_of(table, plan)) == 200
+    with pytest.raises(AssertionError, match="an exact statistic"):
+        with_columns(mixed_table(), plan.replace(noise="none"))
+
+
+@pytest.mark.parametrize("value", [math.nan, 1e9, 0.5], ids=str)
+def test_neighbours_have_the_same_width_under_one_schema(value: float) -> None:
+    """One row with a new level, a gap or any number changes no width, however close the counts are to a limit."""
+    plan = plan_for((1, 4), **ENCODED)
+    table = with_columns(mixed_table(), plan)
+    plan = plan.replace(features=(encoded_width(table, plan), 4))
+    columns = []
+    for column in table.columns:
+        values = column.values.copy()
+        values[0] = "Trier" if column.is_text else value
+        columns.append(replace(column, values=values))
+    neighbour = replace(table, columns=tuple(columns))
+    assert shard_of(neighbour, plan).X.shape == shard_of(table, plan).X.shape
+
+
+def test_bins_find_what_no_column_says_by_itself() -> None:
+    """A label that follows the distance from the middle is chance to plain columns and known to paid bins."""
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(8000, 4))
+    y = (np.abs(X[:, 0]) + np.abs(X[:, 2]) + 0.3 * generator.normal(size=8000) > 1.6).astype(np.int64)
+    areas = []
+    for keys in ({"bins": 0}, {"bins": 6}):
+        plan = plan_for((2, 2), epsilon=4.0, **keys)
+        tables = {name: with_columns(table, plan) for name, table in tables_for(plan, X, y).items()}
+        plan = plan.replace(features=[encoded_width(table, plan) for table in tables.values()])
+        areas.append(roc_auc_score(y, train(plan, tables).model.scores(tables)))
+    assert areas[0] < 0.6
+    assert areas[1] > 0.9

@@ -3,7 +3,7 @@
 import itertools
 import random
 
-from plumbob.report.chart import Axis, Chart, Series
+from plumbob.report.charts import Axis, Chart, Series
 
 EPOCHS = [1.0, 2.0, 3.0, 4.0, 5.0]
 
@@ -23,18 +23,10 @@ def line_chart(name: str = "label-sign") -> Chart:
     )
 
 
-def point_chart(name: str = "shares") -> Chart:
-    """Labelled points, two of them in the same place."""
-    series = Series("defences", [0.9, 0.9, 0.8], [0.1, 0.1, 0.7], labels=[name, "twice", "none"])
-    return Chart("Utility and leakage", "Up and left is better.", Axis("leakage"), Axis("AUC"), [series], "points")
-
-
 def bar_chart(name: str = "label-sign") -> Chart:
     """Bars with a baseline, and one that is missing."""
     series = [Series("attack", [0.9, None, 0.2]), Series("baseline", [0.5, 0.5, 0.5], is_reference=True)]
-    return Chart(
-        "Attacks", "Beside their baselines.", Axis(""), Axis("rate"), series, "bars", [name, "label-only", "other"]
-    )
+    return Chart("Attacks", "Beside their baselines.", Axis(""), Axis("rate"), series, [name, "label-only", "other"])
 
 
 PAYLOADS = (

@@ -11,12 +11,11 @@ from plumbob.plan import Plan
 from plumbob.privacy.rows import odds_factor
 from plumbob.protocol.row_noise import promised_cost
 from plumbob.record import RunRecord
-from plumbob.report.decision import Decision, decision_on_run, summary_of, summary_page
-from plumbob.report.plan_page import decision_on_plan
+from plumbob.report.decision import DecisionSheet, decision_on_plan, decision_on_run, summary_of, summary_page
 from tests.browser.support import noisy_record, own_side
 
 
-def decided(*features: int, **keys: Any) -> Decision:
+def decided(*features: int, **keys: Any) -> DecisionSheet:
     """The decision on a plan, before any run."""
     plan = Plan.for_columns(features or (8, 22), **{"rows": 455, **keys})
     return decision_on_plan(plan, check(plan), "0.1.0")
@@ -49,62 +48,58 @@ def test_a_run_that_promised_too_much_is_shown_without_a_promise() -> None:
     assert "nothing is promised" in noise_in_words(plan, plan.rows)
 
 
-def test_the_promise_has_an_example_and_its_conditions() -> None:
-    """A coin's bound in times out of 100, whom the promise does not bind, and what a second run makes of the factor."""
-    page = decided(noise="rows", epsilon=1.0, delta=1e-6, open="own")
-    assert "is right at most 73.1 times in 100" in " ".join(page.protected)
-    assumed = " ".join(page.judgement.assumed)
-    assert "the promise does not bind one that cheats" in assumed
-    assert "after a second run like this one, the factor is 4.2" in assumed
-    assert "one equation about labels per column" not in " ".join(page.judgement.limits)
-    without = decided(open="own")
-    assert "the promise" not in " ".join(without.judgement.assumed)
-    assert "what several runs tell adds up" in " ".join(without.judgement.assumed)
-    assert "one equation about labels per column" in " ".join(without.judgement.limits)
+def part_of(sheet: DecisionSheet, part: str) -> str:
+    """One part of the sheet, as text."""
+    parts = {"protected": sheet.protected, "opened": sheet.judgement.opened, "assumed": sheet.judgement.assumed}
+    return " ".join({**parts, "limits": sheet.judgement.limits}[part])
+
+
+OWN, NOISY_ROWS = {"open": "own"}, {"noise": "rows", "epsilon": 1.0, "delta": 1e-6, "open": "own"}
+EXCHANGE: dict[str, Any] = {"protocol": "exchange", "row_norm": 1.0}
+SOUND, STD = {**EXCHANGE, "noise": "sound"}, {**EXCHANGE, "noise": "std", "noise_std": 1.0}
+SHORT_KEYS = {**EXCHANGE, "key_bits": 512, "test_only_keys": True}
+SAYS: list[tuple[dict[str, Any], str, str]] = [
+    # A coin's bound in times out of 100, whom the promise does not bind, and what a second run makes of the factor.
+    (NOISY_ROWS, "protected", "is right at most 73.1 times in 100"),
+    (NOISY_ROWS, "assumed", "the promise does not bind one that cheats"),
+    (NOISY_ROWS, "assumed", "after a second run like this one, the factor is 4.2"),
+    (OWN, "assumed", "what several runs tell adds up"),
+    (OWN, "limits", "one equation about labels per column"),
+    # No plan protects more than its protocol, keys and noise do.
+    ({}, "protected", "there is no promise in numbers"),
+    ({}, "protected", "rated at 2^128 operations"),
+    (SOUND, "protected", "this person's label"),
+    (SOUND, "protected", "Columns have no such promise"),
+    (STD, "protected", "nobody has proved"),
+    (EXCHANGE, "protected", "the gradient of its own columns in every step"),
+    (SHORT_KEYS, "protected", "too short to protect anything"),
+    ({"protocol": "clear"}, "protected", "Nothing, in this run"),
+    # With two parties there is one other; with more, they may act together.
+    ({}, "protected", "from the other:"),
+    ({"columns": (8, 5, 5)}, "protected", "from all the others together if they keep to the protocol"),
+    # Weights where they are opened, gradients where they are seen, scores with the plan's limit.
+    ({}, "opened", "Nobody is sent a weight: the model stays split between the parties."),
+    ({}, "opened", "the joint score of each of up to 455 people."),
+    ({"test_share": 0.1}, "opened", "each of up to 455 people, 46 held out for testing included"),
+    ({"most_rows": 50, "test_share": 0.1}, "opened", "each of up to 50 people"),
+    (OWN, "opened", "When training ends, each party gets the weights of its own columns."),
+    (EXCHANGE, "opened", "In every step"),
+    (EXCHANGE, "opened", "every person that it asks about"),
+    ({}, "assumed", "For the first headline: every organisation keeps to the protocol"),
+    ({"protocol": "arbiter"}, "assumed", "arbiter, which holds the key"),
+]
+DOES_NOT_SAY = [(OWN, "assumed", "the promise"), (NOISY_ROWS, "limits", "one equation about labels per column")]
 
 
 @pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ({}, "there is no promise in numbers"),
-        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "this person's label"),
-        ({"protocol": "exchange", "noise": "sound", "row_norm": 1.0}, "Columns have no such promise"),
-        ({"protocol": "exchange", "noise": "std", "noise_std": 1.0, "row_norm": 1.0}, "nobody has proved"),
-        ({"protocol": "clear"}, "Nothing, in this run"),
-        ({"protocol": "exchange"}, "the gradient of its own columns in every step"),
-        ({"protocol": "exchange", "key_bits": 512, "test_only_keys": True}, "too short to protect anything"),
-        ({}, "rated at 2^128 operations"),
-    ],
+    ("keys", "part", "words", "is_said"),
+    [*((*row, True) for row in SAYS), *((*row, False) for row in DOES_NOT_SAY)],
 )
-def test_how_strong_it_is_follows_from_the_plan(keys: dict[str, Any], words: str) -> None:
-    """No plan is said to protect more than its protocol, keys and noise do."""
-    assert words in " ".join(decided(**keys).protected)
-
-
-def test_shares_protect_against_all_others_together() -> None:
-    """With two parties there is one other; with more, they may act together."""
-    assert "from the other:" in decided().protected[0]
-    assert "from all the others together if they keep to the protocol" in decided(8, 5, 5).protected[0]
-
-
-def test_what_is_opened() -> None:
-    """Weights where they are opened, gradients where they are seen, scores with the plan's limit."""
-    assert "Nobody is sent a weight: the model stays split between the parties." in decided().judgement.opened[0]
-    assert "the joint score of each of up to 455 people." in decided().judgement.opened[0]
-    assert "each of up to 455 people, 46 held out for testing included" in decided(test_share=0.1).judgement.opened[0]
-    assert "each of up to 50 people" in decided(most_rows=50, test_share=0.1).judgement.opened[0]
-    assert (
-        decided(open="own").judgement.opened[0] == "When training ends, each party gets the weights of its own columns."
-    )
-    opened = decided(protocol="exchange").judgement.opened
-    assert "In every step" in opened[0]
-    assert "every person that it asks about" in opened[1]
-
-
-def test_that_parties_keep_to_the_protocol_is_assumed() -> None:
-    """First of all, and for the first headline only."""
-    assert decided().judgement.assumed[0].startswith("For the first headline: every organisation keeps to the protocol")
-    assert any("arbiter, which holds the key" in line for line in decided(protocol="arbiter").judgement.assumed)
+def test_each_sentence_follows_from_the_plan(keys: dict[str, Any], part: str, words: str, is_said: bool) -> None:
+    """What a plan makes true is said of it, and of no other plan."""
+    columns = keys.get("columns", ())
+    sheet = decided(*columns, **{name: value for name, value in keys.items() if name != "columns"})
+    assert (words in part_of(sheet, part)) == is_said
 
 
 def test_both_headlines_are_on_the_sheet() -> None:

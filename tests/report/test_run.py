@@ -1,5 +1,6 @@
 """A run's page shows what its record holds, and has no section for what it does not."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,16 +9,12 @@ import pytest
 
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
-from plumbob.checking.filing import with_predictions
-from plumbob.lab.audit.filing import with_findings
+from plumbob.checking.filing import with_findings, with_predictions
 from plumbob.lab.audit.redteam import audit
-from plumbob.lab.audit.truth import Truth
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
-from plumbob.record import AttackCurve, LedgerCurve, RunRecord
-from plumbob.report import figures
-from plumbob.report.audit import epoch_charts
-from plumbob.report.run import page_of, sections_of
+from plumbob.record import RunRecord
+from plumbob.report.run import page_of, run_page
 from tests.lab.audit.support import small_run
 
 
@@ -25,36 +22,34 @@ from tests.lab.audit.support import small_run
 def audited() -> RunRecord:
     """A run in the clear with noise, attacked."""
     run = small_run(epochs=2, batch_size=8, noise="std", noise_std=0.5, row_norm=1.0)
-    return with_findings(run.record, Truth.of(run), audit(run, ["label-sign", "feature-single"]))
+    return with_findings(run.record, audit(run, ["label-sign", "feature-single"]))
 
 
 def headings(record: RunRecord) -> list[str]:
     """The headings of the page's sections."""
-    return [section.heading for section in sections_of(record)]
+    return re.findall("<h2>(.*?)</h2>", page_of(record))
 
 
 def test_an_audited_run(audited: RunRecord) -> None:
-    """The verdict first, what is not protected last, and between them how it came about."""
+    """The result, then who learns what, then how it was done."""
     assert headings(audited) == [
-        "The verdict",
-        "Who could learn what",
+        "The result",
+        "The columns",
+        "Who learns what",
         "What the attacks reached",
-        "Finding by finding",
         "Prediction beside outcome",
-        "The paper's theorems beside this run",
-        "The plan",
-        "The receipt",
         "What is not protected",
+        "How it was done",
+        "The receipt",
     ]
 
 
 def test_one_party_on_its_own(audited: RunRecord) -> None:
     """Without the truth there are predictions, and they are called that."""
-    own = replace(audited, parties=audited.parties[1:], findings=[], curves=[], theorems={}, notes=[])
+    own = replace(audited, parties=audited.parties[1:], findings=[], notes=[])
     found = with_predictions(own)
-    assert headings(found)[:2] == ["What the plan lets happen", "Who could learn what"]
+    assert headings(found)[:4] == ["The result", "The columns", "Who learns what, by the plan", "What is not protected"]
     page = page_of(found)
-    assert "(as planned)" in page
     assert "This run has not been attacked" in page
     assert "can read" not in page
 
@@ -63,37 +58,43 @@ def test_one_party_on_its_own(audited: RunRecord) -> None:
 def test_a_run_that_did_not_end(status: str) -> None:
     """Its page says so, and shows the plan."""
     record = unfinished_record(Plan.for_columns((2, 3)), 40, status)
-    assert headings(record) == ["What the plan lets happen", "The plan", "What is not protected"]
+    assert headings(record) == [
+        "The result",
+        "Who learns what, by the plan",
+        "What is not protected",
+        "How it was done",
+    ]
     assert f"The run did not finish: {status}." in page_of(record)
 
 
 @pytest.mark.parametrize(
-    ("keys", "cells"),
+    ("keys", "shown"),
     [
         (
             {"epochs": 0},
-            '<td class="words">14 passes on all 40 rows (by the public rule)</td><td>by the public rule</td>',
+            "14 passes on all 40 rows (by the public rule)",
         ),
-        ({"epochs": 3}, "<td>3</td><td>by the public rule</td>"),
+        ({"epochs": 3}, "3"),
         (
             {"epochs": 0, "noise": "rows"},
-            '<td class="words">6 passes on all 40 rows (by the public rule)</td><td>by the public rule</td>',
+            "6 passes on all 40 rows (by the public rule)",
         ),
     ],
 )
-def test_epochs_by_the_public_rule(keys: dict[str, Any], cells: str) -> None:
+def test_epochs_by_the_public_rule(keys: dict[str, Any], shown: str) -> None:
     """The page shows how often the rows are walked through, never a 0 that stands for a rule."""
     plan = Plan.for_columns((2, 3), protocol="shares", **keys)
-    assert f'<th scope="row">epochs</th>{cells}' in page_of(unfinished_record(plan, 40, "running"))
+    settings = run_page(unfinished_record(plan, 40, "running")).plan.settings
+    assert ["epochs", shown, "by the public rule"] in settings.rows
 
 
 def test_disagreements_are_told_once(audited: RunRecord) -> None:
     """Where `check` was wrong stands beside its predictions, not among what is unprotected as well."""
-    wrong = next(section for section in sections_of(audited) if section.heading == "Prediction beside outcome")
-    noted = replace(audited, notes=["A note.", *wrong.sentences[1:]])
-    last = list(sections_of(noted))[-1].special
-    assert "A note." in last
-    assert all(sentence not in last for sentence in wrong.sentences[1:])
+    attacked = run_page(audited).attacked
+    assert attacked is not None
+    noted = run_page(replace(audited, notes=["A note.", *attacked.broken]))
+    assert noted.limits[-1] == "A note."
+    assert not set(attacked.broken) & set(noted.limits)
 
 
 @pytest.mark.parametrize(
@@ -112,28 +113,22 @@ def test_limits_fit_the_plan(keys: dict[str, object], word: str) -> None:
     assert lines[-1].startswith("Attacks that nobody has thought of")
 
 
-def test_the_ledger_says_when_all_is_known() -> None:
-    """The ledger says in words and numbers by which step the labels are fixed, or that they never are."""
-    enough = LedgerCurve("fund", "labels", "bank", 30, [1, 2, 3], [12, 24, 36], [12, 24, 30], True, False)
-    (chart,) = figures.ledger_charts([enough])
-    assert "fund gets 36 equations about 30 labels; by step 3 they can fix all of them." in chart.says
-    (other,) = figures.ledger_charts([replace(enough, independent=[1, 1, 1])])
-    assert "too few" in other.says
-
-
-def test_no_equation_at_all_is_a_sentence() -> None:
-    """A flat line at zero says no more."""
-    none = LedgerCurve("fund", "labels", "bank", 30, [1, 2, 3], [0, 0, 0], [0, 0, 0], True, False)
-    assert list(figures.ledger_charts([none])) == []
-    assert list(figures.idle_ledgers([none])) == ["fund gets no equation about bank's 30 labels."]
-
-
-def test_two_epochs_are_no_curve() -> None:
-    """Two points are as well said by numbers."""
-    two = AttackCurve("label-sign", "fund", "bank", "labels", [1, 2], [0.9] * 2, [0.8] * 2, [1.0] * 2, 0.6, 0.5)
-    assert list(epoch_charts([two])) == []
-    (chart,) = epoch_charts([replace(two, epochs=[1, 2, 3], rates=[0.9] * 3, low=[0.8] * 3, high=[1.0] * 3)])
-    assert [series.name for series in chart.series] == ["label-sign", "best baseline", "larger class"]
+def test_the_gain_is_said_first() -> None:
+    """What joining adds to the label party's own columns, what pooling would add, and the class of a score."""
+    models: dict[str, dict[str, float | None]] = {
+        "local-only": {"auc": 0.7},
+        "joint": {"auc": 0.8},
+        "pooled": {"auc": 0.8},
+    }
+    base = unfinished_record(Plan.for_columns((2, 3)), 40, "finished")
+    first, second, *_ = run_page(replace(base, quality={"test rows": models}, predicted_class="bad")).result
+    assert first == (
+        "On the test rows, the joint model has an AUC of 0.800: 0.100 more than label reaches alone (0.700), and as "
+        "much as one model of all columns in one place."
+    )
+    assert second == "A score speaks for the class bad."
+    # Nothing is compared with what nobody measured.
+    assert "AUC" not in " ".join(run_page(replace(base, quality={"rows": {"joint": {"auc": 0.8}}})).result)
 
 
 def test_pages_are_small(audited: RunRecord, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import base64
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from plumbob.crypto import Draws
 from plumbob.crypto.lattice import OwnerKey
 from plumbob.data import Table
 from plumbob.protocol.openings import PairMasks
-from tests.world import EventJournal
+from plumbob.protocol.sqlite_journal import SqliteJournal
 
 SAID_TO_PEERS = ("nonce", "share of the seed", "share of the start", "test of a key", "proof of a key")
 """Drawn to be said, some of it after a commitment."""
@@ -38,23 +38,23 @@ def numbers_written(values: Iterable[float]) -> Iterator[bytes]:
 
 @dataclass
 class Secrets:
-    """What the parties of one session keep, as bytes to look for, by party."""
+    """What these parties keep, as bytes to look for, by party; a journal belongs to the party in whose folder it is."""
 
+    names: Sequence[str]
     drawn: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
     """Links and leaves, keys and what is derived from them, seeds and masks: nobody but the party has it."""
     held: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
     """Cells, rows as whole numbers, labels, and ids that nobody else has: also in the party's own files."""
-    names: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+    words: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
     """Names of columns and classes, which a party's own objects may print."""
     shares: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
     """Shares of weights, as the journal has them after each pass."""
     _owners: dict[int, str] = field(default_factory=dict)
     _alive: list[Draws] = field(default_factory=list)
 
-    def of_draws(self, name: str, draws: Draws) -> None:
-        """From now on, what these draws give is this party's secret."""
-        self._owners[id(draws)] = name
-        self._alive.append(draws)
+    def owner(self, journal: SqliteJournal) -> str:
+        """Whose journal this is."""
+        return next(part for part in reversed(journal.path.parts) if part in self.names)
 
     def add(self, name: str, data: bytes) -> None:
         """Something that was drawn, or derived from it."""
@@ -66,7 +66,14 @@ class Secrets:
     def watch(self, patch: pytest.MonkeyPatch) -> None:
         """Hear of everything that is drawn, derived and kept."""
         read, restore, derive, mask = Draws._read, Draws.restore, OwnerKey._derive, PairMasks.mask
-        finish, settle = EventJournal.finish, EventJournal.settle
+        begin, finish, settle = SqliteJournal.draws, SqliteJournal.finish, SqliteJournal.settle
+
+        def on_begin(journal: SqliteJournal, *given: Any, **named: Any) -> Draws:
+            draws = begin(journal, *given, **named)
+            # What these draws give from now on is this party's secret.
+            self._owners[id(draws)] = self.owner(journal)
+            self._alive.append(draws)
+            return draws
 
         def on_read(draws: Draws, purpose: str, peer: str, count: int) -> bytes:
             data = read(draws, purpose, peer, count)
@@ -93,28 +100,29 @@ class Secrets:
                 self.add(masks.name, key)
             return mask(masks, *place)
 
-        def on_finish(journal: EventJournal, step: int, result: Any, state: Mapping[str, bytes]) -> None:
+        def on_finish(journal: SqliteJournal, step: int, result: Any, state: Mapping[str, bytes]) -> None:
             for what, data in state.items():
                 if what.startswith(("weights of", "velocity of")):
                     pieces = (data[start : start + PIECE] for start in range(0, len(data), PIECE))
-                    self.shares[journal._name].update(piece for piece in pieces if len(set(piece)) > PIECE // 3)
+                    self.shares[self.owner(journal)].update(piece for piece in pieces if len(set(piece)) > PIECE // 3)
             finish(journal, step, result, state)
 
-        def on_settle(journal: EventJournal, calculated: Any) -> Any:
+        def on_settle(journal: SqliteJournal, calculated: Any) -> Any:
             for name, values in calculated.items():
                 rows = np.ascontiguousarray(values)
                 if name == "rows":
-                    self.held[journal._name].update(row.tobytes() for row in rows if rows[0].nbytes >= LEAST)
+                    self.held[self.owner(journal)].update(row.tobytes() for row in rows if rows[0].nbytes >= LEAST)
                 elif rows.ndim and rows.size > LEAST and len(np.unique(rows)) > 1:
-                    self.held[journal._name].add(rows.tobytes())
+                    self.held[self.owner(journal)].add(rows.tobytes())
             return settle(journal, calculated)
 
         patch.setattr(Draws, "_read", on_read)
         patch.setattr(Draws, "restore", on_restore)
         patch.setattr(OwnerKey, "_derive", on_derive)
         patch.setattr(PairMasks, "mask", on_mask)
-        patch.setattr(EventJournal, "finish", on_finish)
-        patch.setattr(EventJournal, "settle", on_settle)
+        patch.setattr(SqliteJournal, "draws", on_begin)
+        patch.setattr(SqliteJournal, "finish", on_finish)
+        patch.setattr(SqliteJournal, "settle", on_settle)
 
     def add_tables(self, tables: Mapping[str, Table]) -> None:
         """Each party's cells and labels, the names of its columns and classes, and ids that only it has."""
@@ -124,13 +132,13 @@ class Secrets:
             own.update(each.encode() for each in table.ids if each not in others)
             for column in table.columns:
                 own.update(numbers_written(column.values.tolist()))
-                self.names[name].add(column.name.encode())
+                self.words[name].add(column.name.encode())
             if table.labels is not None:
                 for kind in (np.int8, np.int64, np.float64):
                     own.add(np.asarray(table.labels, dtype=kind).tobytes())
                 own.add("".join(map(str, table.labels)).encode())
                 own.add(", ".join(map(str, table.labels)).encode())
-                self.names[name].update(str(each).encode() for each in table.classes or ())
+                self.words[name].update(str(each).encode() for each in table.classes or ())
 
 
 def found(data: bytes, needles: Iterable[bytes]) -> list[bytes]:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from plumbob.crypto import Draws
 from plumbob.crypto.lattice import KeyContext, OwnerKey
 from tests.protocol.support import signers_of
 from tests.sessions.secrets import PIECE, Secrets, found, spellings
@@ -70,10 +71,11 @@ def test_nothing_secret_leaves(
 ) -> None:
     """Not in a message, a log or another party's files; and draws are forgotten with the end."""
     caplog.set_level(logging.DEBUG)
-    session, secrets = with_own_tables(SESSIONS[name]), Secrets()
+    session = with_own_tables(SESSIONS[name])
+    secrets = Secrets(session.names)
     secrets.watch(monkeypatch)
     looks = Looks(tmp_path)
-    ends = World(session, tmp_path, on_event=looks, on_draws=secrets.of_draws).run().honest()
+    ends = World(session, tmp_path, on_event=looks).run().honest()
     secrets.add_tables(session.tables)
     for party in session.names:
         looks.read(party)
@@ -83,7 +85,7 @@ def test_nothing_secret_leaves(
     for party in session.names:
         peers = [other for other in session.names if other != party]
         drawn = secrets.drawn[party] - shared_with(secrets, party, peers)
-        kept = drawn | secrets.held[party] | secrets.names[party] | secrets.shares[party] | identity_of(session, party)
+        kept = drawn | secrets.held[party] | secrets.words[party] | secrets.shares[party] | identity_of(session, party)
         assert len(drawn) > 30
         assert len(secrets.held[party]) > 2 or session.purpose == "predict"
         for other in session.names:
@@ -106,7 +108,7 @@ def test_keys_vanish_with_their_pass(tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole: dict[str, bytes] = {}
     session, steps, contents = SESSIONS["training of three"], dict[str, int](), dict[str, bytes]()
     seeds: dict[tuple[str, int], set[bytes]] = defaultdict(set)
-    make, begin = OwnerKey.__init__, EventJournal.begin
+    make, begin, draw = OwnerKey.__init__, EventJournal.begin, EventJournal.draws
 
     def on_make(key: OwnerKey, engine: Any, parameters: Any, context: KeyContext, seed: bytes) -> None:
         make(key, engine, parameters, context, seed)
@@ -116,13 +118,19 @@ def test_keys_vanish_with_their_pass(tmp_path: Path, monkeypatch: pytest.MonkeyP
         begin(journal, step)
         steps[journal._name] = step
 
+    def on_draws(journal: EventJournal, *given: Any) -> Draws:
+        draws = draw(journal, *given)
+        whole[journal._name] = draws.key
+        return draws
+
     def look(name: str, statement: str) -> None:
         if steps.get(name) == 2:
             contents[name] = b"".join(file.read_bytes() for file in (tmp_path / name).glob("journal*"))
 
     monkeypatch.setattr(OwnerKey, "__init__", on_make)
     monkeypatch.setattr(EventJournal, "begin", on_begin)
-    World(session, tmp_path, on_event=look, on_draws=lambda name, draws: whole.update({name: draws.key})).run().honest()
+    monkeypatch.setattr(EventJournal, "draws", on_draws)
+    World(session, tmp_path, on_event=look).run().honest()
     for name in session.names:
         assert found(contents[name], [whole[name], *seeds[name, 1]]) == []
         assert found(contents[name], seeds[name, 2])
@@ -152,7 +160,8 @@ def everything_in(folder: Path, without: str) -> bytes:
 
 def test_objects_print_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever of ours is alive in the middle of a session: its `repr` shows nothing of what a party keeps."""
-    session, secrets = with_own_tables(SESSIONS["training of three, noise, evidence"]), Secrets()
+    session = with_own_tables(SESSIONS["training of three, noise, evidence"])
+    secrets = Secrets(session.names)
     secrets.watch(monkeypatch)
     printed: dict[str, str] = {}
     # What earlier tests left behind may be half made, and is not this session's.
@@ -165,10 +174,10 @@ def test_objects_print_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 {type(each).__qualname__ + str(id(each)): text_of(each, known) for each in objects_of_ours()}
             )
 
-    World(session, tmp_path, on_event=look, on_draws=secrets.of_draws).run().honest()
+    World(session, tmp_path, on_event=look).run().honest()
     secrets.add_tables(session.tables)
     kinds = {name.rstrip("0123456789") for name in printed}
-    assert {"LatticeParty", "Draws", "Keys", "OwnerKey", "PartyRun", "Shard", "Table", "Channel", "Witness"} <= kinds
+    assert {"SharesParty", "Draws", "Keys", "OwnerKey", "PartyRun", "Shard", "Table", "Channel", "Witness"} <= kinds
     text = "\n".join(printed.values()).encode()
     for party in session.names:
         assert found(text, secrets.drawn[party] | secrets.held[party] | secrets.shares[party]) == []
@@ -186,7 +195,7 @@ def text_of(each: object, known: set[int]) -> str:
 
 def objects_of_ours() -> list[object]:
     """Everything that the collector knows, of a class of this package."""
-    return [each for each in gc.get_objects() if type(each).__module__.startswith("plumbob.")]
+    return [each for each in gc.get_objects() if str(type(each).__module__).startswith("plumbob.")]
 
 
 def test_the_search_finds_every_spelling() -> None:

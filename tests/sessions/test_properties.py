@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from plumbob.errors import ROOM_ADVICE
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run
 from plumbob.lab.simulate import train as simulate
-from plumbob.party import evidence, replay
+from plumbob.party import replay
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.ledger import SpendingLedger
 from plumbob.plan import Plan
@@ -28,9 +27,10 @@ from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.prediction import Served
 from plumbob.protocol.shares.shape import WEIGHT_BITS
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 from tests.world import (
     ALIGNED,
+    ANSWERED,
     PREDICTIONS,
     QUERIES,
     SESSIONS,
@@ -44,8 +44,8 @@ from tests.world import (
     frozen_tables,
     in_memory,
     own_tables,
-    part_numbers,
     roots_of,
+    simulated,
 )
 
 KEPT = {name: session for name, session in TRAINED.items() if session.keeps_evidence}
@@ -81,7 +81,7 @@ def test_weights_are_those_of_clear(name: str) -> None:
 
 def shared_weights(run: Run) -> Vector:
     """What all parties' shares add up to."""
-    parties = [party for party in run.parties.values() if isinstance(party, LatticeParty)]
+    parties = [party for party in run.parties.values() if isinstance(party, SharesParty)]
     owners = [party.name for party in run.model.plan.learners]
     whole = WholeShares().reduce
     totals = [
@@ -107,13 +107,6 @@ def test_between_organisations_it_is_the_simulation(name: str, tmp_path: Path) -
     """The same parts, counts and hashes over all bytes, with a journal and over links, as in the simulation."""
     session = TRAINED[name]
     assert World(session, tmp_path).run().honest().outcome() == simulated(session)
-
-
-def simulated(session: Session) -> dict[str, Any]:
-    """What every party ends with in the simulation."""
-    run = in_memory(session)
-    about = {party.name: party for party in run.record.parties}
-    return {name: (part_numbers(part), about[name]) for name, part in run.model.parts.items()}
 
 
 @pytest.mark.parametrize("name", OVER_TLS)
@@ -199,9 +192,7 @@ def test_a_prediction_that_breaks_off_is_done_again(name: str, stride: int | Non
         folder, victim = tmp_path / str(number), session.names[number % len(session.names)]
         ends = World(session, folder, on_event=Strike(victim, number), patience=5.0).run()
         assert isinstance(ends.results[victim], Killed)
-        for file in folder.glob("*/journal*"):
-            file.unlink()
-        counts = {name: AnsweredRows(folder / name / "answered" / "n.json") for name in session.names[1:]}
+        counts = {name: AnsweredRows(folder / name / ANSWERED) for name in session.names[1:]}
         before = {name: count.answered() for name, count in counts.items()}
         assert_right_scores(World(session, folder).run().honest())
         assert {name: count.answered() for name, count in counts.items()} == {
@@ -238,18 +229,11 @@ def test_evidence_replays(name: str, dies: bool, tmp_path: Path) -> None:
     """Everybody's own side follows from the plan, its rows and its root, also if it was played in several starts."""
     session = KEPT[name]
     deaths = [Strike(name, 90 + 60 * place) for place, name in enumerate(session.names)] if dies else []
-    ends = World(session, tmp_path, on_event=Several(deaths)).run().honest()
+    World(session, tmp_path, on_event=Several(deaths)).run().honest()
     for party in session.names:
-        statement = replay.replay(tmp_path / party, keys_of(ends, party))
+        statement = replay.replay(tmp_path / party, auditors_of(tuple(session.names))[party])
         assert statement["honest"], statement["verdict"]
         assert statement["settled"]
-
-
-def keys_of(ends: Ends, name: str) -> dict[str, bytes]:
-    """What the party's auditor hands over for this run."""
-    head = evidence.read_head(ends.folder / name / evidence.FOLDER / evidence.HEAD)
-    auditor = auditors_of(tuple(ends.session.names))[name]
-    return {file: auditor.file_key(bytes.fromhex(one), head.run_bytes, file) for file, one in head.keys.items()}
 
 
 # Alignments.
@@ -279,7 +263,5 @@ def test_an_alignment_that_breaks_off_is_done_again(name: str, stride: int | Non
         folder, victim = tmp_path / str(number), session.names[number % len(session.names)]
         ends = World(session, folder, on_event=Strike(victim, number), patience=5.0).run()
         assert isinstance(ends.results[victim], Killed)
-        for file in folder.glob("*/journal*"):
-            file.unlink()
         again = World(session, folder).run().honest()
         assert {end.ids for end in again.results.values()} == {end.ids for end in expected.results.values()}

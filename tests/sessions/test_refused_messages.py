@@ -11,19 +11,17 @@ import pytest
 from tests.sessions.refusals import FILE, cases, line_of
 
 LINES = {line.partition(" -> ")[0]: line for line in FILE.read_text(encoding="utf-8").splitlines()}
+STRIDE = 11  # `soak` plays all of them.
 
 
 def test_every_case_has_its_line() -> None:
-    """One line for each case, in order; who refuses a message names its sender."""
+    """One line for each case, in order."""
     assert list(LINES) == list(cases())
-    for line, case in zip(LINES.values(), cases().values(), strict=True):
-        words = line.partition(" says ")[2].partition("; then ")[0]
-        assert case.sender in words or " takes it" in line, line
 
 
-# Where both ends notice at once, as with other numbers, who says it first is chance: not yet for the suite.
-@pytest.mark.soak
-@pytest.mark.parametrize("case", LINES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.soak] * bool(at % STRIDE)) for at, case in enumerate(LINES)]
+)
 def test_who_says_what(case: str, tmp_path: Path) -> None:
     """The receiver names the sender, or the session ends as it should; afterwards it goes on, or says why not."""
     assert line_of(cases()[case], tmp_path) == LINES[case]

@@ -17,6 +17,8 @@ class Coalition:
 
     plan: Plan
     """The plan as one of two parties: the coalition, under its first member's name, and the one that is left."""
+    whole: Plan
+    """The plan that is run."""
     members: tuple[str, ...]
     victim: str
     spoken: Mapping[str, str]
@@ -50,7 +52,7 @@ def coalitions(plan: Plan) -> Iterator[Coalition]:
         members = tuple(party for party in plan.learners if party is not victim)
         if victim.features or victim.role == "label":
             names = tuple(party.name for party in members)
-            yield Coalition(_merge_parties(plan, members, victim), names, victim.name, spoken)
+            yield Coalition(_merge_parties(plan, members, victim), plan, names, victim.name, spoken)
 
 
 def _merge_parties(plan: Plan, members: tuple[Party, ...], victim: Party) -> Plan:

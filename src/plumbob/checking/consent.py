@@ -7,11 +7,12 @@ evidence that outlives the noise of a promise about rows.
 
 from collections.abc import Sequence
 
-from plumbob.checking.advice import Changes, as_flags, as_parameters, merged
+from plumbob.checking.advice import as_flags, as_parameters, merged
 from plumbob.checking.check import assumptions, check, prices_of_noise
 from plumbob.checking.findings import Findings
 from plumbob.checking.headlines import headlines
-from plumbob.checking.rules.arbiter_key import ARBITER
+from plumbob.checking.rules.keys import ARBITER
+from plumbob.checking.rules.remedies import Changes
 from plumbob.checking.words import CHEATING, HONEST, LEAKS
 from plumbob.counting import counted
 from plumbob.errors import UnsafePlanError

@@ -22,6 +22,7 @@ class SaidWhere(Enum):
     """Where a sentence is read."""
 
     OPENED = "the headline if everyone keeps to the protocol, and the decision sheet: what is opened on purpose"
+    SHUT = "the headline if someone cheats, before its lines: what opens only after a replay"
     TRACE = "the headline if someone cheats: what would show it, and what limits it"
     NOTES = "beside the findings"
     PROTECTED = "the decision sheet: what is protected, from whom, how strongly"
@@ -44,13 +45,15 @@ class PlanFacts:
         return self.figures.spoken(self.plan.label_party.name)
 
     @property
-    def arbiter(self) -> str:
-        return "" if self.plan.arbiter is None else self.figures.spoken(self.plan.arbiter.name)
+    def auditor(self) -> str:
+        """The auditor who replays the label party's training, with the beginning of the fingerprint if it is named."""
+        fingerprint = dict(self.plan.auditors).get(self.plan.label_party.name, "")
+        named = f" ({fingerprint[:4]} {fingerprint[4:8]} ...)" if fingerprint else ""
+        return f"{self.label}'s auditor{named}"
 
     @property
-    def holder(self) -> str:
-        """The party that chooses the rows held out, if one does."""
-        return self.figures.spoken(self.plan.held_out_by)
+    def arbiter(self) -> str:
+        return "" if self.plan.arbiter is None else self.figures.spoken(self.plan.arbiter.name)
 
     @property
     def scores(self) -> str:
@@ -142,12 +145,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
             "{facts.scores}, and so {facts.known_parts}.",
         ),
         (
-            _released("held-out rows"),
-            "{facts.holder} chooses which common rows are held out, for example the newest by a date: the others learn "
-            "one bit per row, on which side of that date it lies, and nothing else about the column.",
-        ),
-        (
-            lambda plan: plan.row_weights != "none",
+            lambda plan: plan.row_weights,
             "{facts.label} decides how much each row counts in training. Nobody else learns these weights or can check "
             "them: they are an input like its labels.",
         ),
@@ -156,15 +154,23 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
             "{facts.arbiter} reads all parties' gradients, because nothing masks them.",
         ),
     ),
+    SaidWhere.SHUT: (
+        (
+            lambda plan: plan.is_replayed,
+            "Scores stay shut until {facts.auditor} has replayed {facts.label}'s training. If that auditor is honest, "
+            "{facts.label} learns nothing more with other software. With data of its choice {facts.label} can still "
+            "learn what is listed below.",
+        ),
+    ),
     SaidWhere.TRACE: (
         (
             lambda plan: plan.kind.is_encrypted and not plan.keeps_evidence,
             "Nothing would show it: the plan keeps no evidence.",
         ),
         (
-            _keeps_evidence,
+            lambda plan: plan.keeps_evidence and not plan.is_replayed,
             "The plan keeps evidence: a replay names any message that other software sent. Invented rows or labels "
-            "show only if the auditor compares them with their source.",
+            "show only if the auditor compares them with their source, and people who were left out not even then.",
         ),
         (
             lambda plan: plan.kind.is_encrypted,
@@ -172,8 +178,8 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
         ),
         (
             _noise("rows"),
-            "Noise for rows hides a row also from a party that invents its own rows or labels, not from one that sends "
-            "false messages.",
+            "Noise for rows hides one person's row also from a party that invents its own rows or labels (up to "
+            "epsilon 4), not from one that sends false messages.",
         ),
     ),
     SaidWhere.NOTES: (
@@ -197,6 +203,21 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
             _noise("sound"),
             "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one of "
             'three seeds ended at an AUC of 0.43. Over shares, noise = "rows" promises more and costs less.',
+        ),
+        (
+            lambda plan: plan.kind.has_lattices,
+            "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every "
+            "key is tested before use, because an untested one would show the other party's rows; replies hide behind "
+            "fresh randomness, because added noise would not hide them from a chosen request.",
+        ),
+        (
+            _always,
+            "Publishing a loss or an AUC adds one equation about all labels, and early stopping reveals something too; "
+            "no finding covers either.",
+        ),
+        (
+            _always,
+            "No verdict is a proof of safety: it says what these attacks are shown to reach, not what others might.",
         ),
     ),
     SaidWhere.PROTECTED: (

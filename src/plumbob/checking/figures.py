@@ -1,17 +1,13 @@
-"""The numbers that a plan fixes before any data are seen, as rules and the ledger need them."""
+"""The numbers that a plan fixes before any data are seen, as rules need them."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 
-import numpy as np
-
-from plumbob.arrays import Vector
 from plumbob.checking.coalitions import Coalition
 from plumbob.checking.study import SLACK_BITS, Widths, largest_released, noise_std, widths_for
-from plumbob.checking.words import spoken_names
+from plumbob.checking.words import BLOCKED, DEGRADES, spoken_names
+from plumbob.counting import counted, percent
 from plumbob.data import all_steps, largest_batch
 from plumbob.model.logistic import uniform_reach
 from plumbob.plan import Party, Plan, RowLevels, total_passes
@@ -24,38 +20,6 @@ ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).
 # How far scores drift while everybody is visited for the first time, in standard deviations of a residual's units.
 USUAL_DRIFT = 0.4
-LOW_AUC, GOOD_AUC = 0.60, 0.97
-"""The range of AUC in which a party's own part of a model is taken to predict, whatever one table says."""
-USUAL_AUC, SPOILT_AUC = 0.70, 0.65
-"""The AUC of a party's own part of a model: usually, and after a random start that few steps undo."""
-
-FEW_COLUMNS, ENOUGH_COLUMNS = 3, 5
-"""How many columns cannot say much about labels, and how many tell how well such columns predict."""
-FEW_COLUMNS_AUCS = (0.55, 0.64, 0.72)
-USUAL_AUCS = (0.70, 0.79, 0.88, 0.97)
-HARD_AUCS, EASY_AUC, EASY_AUCS = (0.70, 0.78, 0.84), 0.92, (0.90, 0.94, 0.985)
-"""AUCs of a party's columns: a few, usual ones, and beside a label party whose own say little, or nearly all."""
-
-
-Advantages = dict[str, tuple[float, ...]]
-"""The advantage of each attack by its name, one for each rehearsal."""
-
-
-@dataclass(frozen=True)
-class AtHome:
-    """A few numbers about one party's own table; no row of it is kept."""
-
-    party: str
-    rank: float
-    """The mean rank of own columns over some batches."""
-    two_valued: int
-    """How many own columns have exactly two values."""
-    general_auc: float | None = None
-    """The AUC of own columns, at the label party."""
-    trained_auc: float | None = None
-    """Their AUC in a model trained as the plan says, at the label party."""
-    rehearsed: Mapping[str, Advantages] = field(default_factory=dict)
-    """What attacks reached in trainings at home, by feature party, at the label party."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +31,6 @@ class Figures:
     runs: int = 1
     is_assumed: bool = False
     """Whether nobody said how many rows there are."""
-    home: AtHome | None = None
-    """What the party that asks knows from its own table."""
     held_out: int = 0
     """Rows that are aligned, not trained on, and scored when training ends."""
     predicted: int | None = None
@@ -84,7 +46,6 @@ class Figures:
         plan: Plan,
         rows: int | None = None,
         runs: int = 1,
-        home: AtHome | None = None,
         predicted: int | None = None,
         positives: float | None = None,
     ) -> "Figures":
@@ -92,7 +53,7 @@ class Figures:
         aligned = rows or plan.rows
         assumed = 0 if aligned else max(ASSUMED_ROWS, 20 * plan.batch_size)
         held_out = plan.held_out(aligned or assumed)
-        return cls(plan, assumed or aligned - held_out, runs, bool(assumed), home, held_out, predicted, positives)
+        return cls(plan, assumed or aligned - held_out, runs, bool(assumed), held_out, predicted, positives)
 
     @property
     def scored(self) -> int:
@@ -115,6 +76,27 @@ class Figures:
     def spoken(self, name: str) -> str:
         """What sentences call this party."""
         return self._spoken.get(name, name)
+
+    @property
+    def whole_plan(self) -> Plan:
+        """The plan that is run; a coalition's has two parties in the place of all."""
+        return self.plan if self.coalition is None else self.coalition.whole
+
+    def has_evidence_of(self, name: str) -> bool:
+        """Whether a replay could name this party, or each of a coalition; a draft without auditors will name them."""
+        plan = self.whole_plan
+        members = name.split("+") if self.coalition is None else self.coalition.members
+        return plan.keeps_evidence and (not plan.auditors or all(plan.has_evidence_of(one) for one in members))
+
+    @property
+    def people(self) -> str:
+        """The people in training, in words."""
+        return f"the {counted(self.rows, 'person', 'people')} in training"
+
+    @property
+    def scored_people(self) -> str:
+        """The people who may be scored, in words."""
+        return f"each of up to {counted(self.scored, 'scored person', 'scored people')}"
 
     @property
     def batch(self) -> int:
@@ -161,25 +143,15 @@ class Figures:
         return columns_of(self.plan, name)
 
     def rank(self, name: str) -> int:
-        """Independent equations of one batch: those of the party's own table if known, else in general position."""
-        if self.home is not None and self.knows_rank(name):
-            return max(1, min(round(self.home.rank), self.columns(name), self.batch))
+        """Independent equations of one batch, in general position."""
         return min(self.columns(name), self.batch)
-
-    def knows_rank(self, name: str) -> bool:
-        """Whether the rank comes from a real table."""
-        return self.home is not None and self.home.party == name
-
-    @property
-    def visits_everybody(self) -> bool:
-        """Whether an epoch's batches hold all rows: then its sums add up to the same totals as any other epoch's."""
-        return self.plan.batches == "full" or self.plan.remainder == "merge" or self.rows % self.batch == 0
 
     def equations_a_row(self, name: str) -> float:
         """Independent equations about labels per row, in all visits together, in general position."""
         steps = self.steps // self.passes
         per_epoch = self.rank(name) * (steps - 1) + min(self.columns(name), self.longest_batch)
-        repeated = self.rank(name) if self.visits_everybody else 0
+        # An epoch's batches hold all rows: its sums add up to the same totals as any other epoch's.
+        repeated = self.rank(name)
         return (self.fresh_visits * per_epoch - (self.fresh_visits - 1) * repeated) / self.rows
 
     @property
@@ -214,6 +186,39 @@ class Figures:
         return flip_probability(self.plan.label_flip_epsilon)
 
     @property
+    def flips_in_words(self) -> str:
+        """The part of a sentence that flipped labels add."""
+        return f", of which {percent(self.flipped)} are flipped at random" if self.flipped else ""
+
+    @property
+    def than_a_coin(self) -> str:
+        """How good a guess about one person can be under noise for whole rows."""
+        epsilon = self.plan.epsilon
+        right = 0.5 + math.tanh(epsilon / 2.0) / 2.0
+        return f"right at most {percent(right)} of the time, where a coin is right 50 % (epsilon {epsilon:g})"
+
+    def bound_on_opened_weights(self, keeps_its_norm: bool) -> tuple[str, str] | None:
+        """A verdict and a sentence where noise for rows or flips bound what opened weights say; None otherwise.
+
+        Noise for whole rows blocks nobody who may exceed its norm bound.
+        """
+        plan = self.plan
+        if plan.noise == "rows":
+            # For a label drawn by a fair coin: at most this much more than guessing (docs/privacy.md).
+            is_little = math.tanh(plan.epsilon / 2.0) <= plan.tolerance_labels
+            why = (
+                "Weights are opened with noise: whatever rows a party brings within its norm bound, its guess about "
+                f"one person's label is {self.than_a_coin}. Nobody can check that it keeps to the bound."
+            )
+            return (BLOCKED if keeps_its_norm and is_little else DEGRADES), why
+        if 1.0 - 2.0 * self.flipped <= plan.tolerance_labels:
+            return (
+                BLOCKED,
+                f"Weights are opened, but {percent(self.flipped)} of the labels are flipped at random first.",
+            )
+        return None
+
+    @property
     def growth(self) -> float:
         """How far scores have come towards their end when training ends."""
         return 1.0 - (1.0 - min(1.0, self.plan.rate / 4.0)) ** self.steps
@@ -233,20 +238,6 @@ class Figures:
             norm = min(norm, self.plan.row_norm * math.sqrt(columns / max(self.plan.columns, 1)))
         return math.hypot(self.start_size * norm, drift * USUAL_DRIFT)
 
-    @cached_property
-    def spectrum(self) -> Vector:
-        """How real columns share their variance among directions: the k-th has 1 / k of the first, unless whitened."""
-        columns = max(self.plan.columns, 1)
-        shares = np.ones(columns) if self.plan.scale == "whitened" else 1.0 / np.arange(1, columns + 1)
-        return np.asarray(shares / shares.sum(), dtype=np.float64)
-
-    @cached_property
-    def variances(self) -> Vector:
-        """The variances of the joint columns, direction by direction; those of clipped rows add up to their norm."""
-        columns = max(self.plan.columns, 1)
-        total = min(float(columns), self.plan.row_norm**2) if self.plan.row_norm else float(columns)
-        return self.spectrum * total
-
     @property
     def start_size(self) -> float:
         """The deviation of a starting weight."""
@@ -258,22 +249,6 @@ class Figures:
             "small": math.sqrt(2.0 / columns),
             "normal": 1.0,
         }[self.plan.start]
-
-    def usual_aucs(self, name: str) -> tuple[float, ...]:
-        """AUCs that a party's columns may have: from little to nearly all, unless the label party knows more."""
-        if self.plan.party(name).features < FEW_COLUMNS:
-            return FEW_COLUMNS_AUCS
-        if self.home is None or self.home.general_auc is None:
-            return USUAL_AUCS
-        if self.home.general_auc > EASY_AUC:
-            return EASY_AUCS
-        if self.columns(self.home.party) < ENOUGH_COLUMNS:
-            return USUAL_AUCS
-        return (*HARD_AUCS, max(HARD_AUCS[-1], self.home.general_auc + 0.02))
-
-    def rehearsed(self, name: str, attack: str) -> tuple[float, ...]:
-        """The advantages of an attack in trainings at home; none without a table that holds the label."""
-        return () if self.home is None else self.home.rehearsed.get(name, {}).get(attack, ())
 
     def general_signal(self, name: str, visits: int) -> float:
         """How far what own columns say about labels in general stands out from noise and flips, in standard deviations.
@@ -301,24 +276,10 @@ class Figures:
         return len(self.plan.learners) == 2 and self.columns(self.plan.label_party.name) == 0
 
     @property
-    def baseline_auc(self) -> float:
-        """The AUC that an attacker's own columns are taken to have without any attack."""
-        usual = USUAL_AUC if self.plan.start == "zero" else SPOILT_AUC
-        if self.home is None or self.home.trained_auc is None:
-            return usual
-        # Of parties with more columns than its own, a party's table says too little.
-        is_wider = max(party.features for party in self.plan.feature_parties) > self.columns(self.home.party)
-        return min(max(self.home.trained_auc, usual if is_wider else LOW_AUC), GOOD_AUC)
-
-    def general_ratio(self, name: str) -> float:
-        """Signal to noise of what a party's columns say about labels in general; 0 where nobody knows.
-
-        The label party knows it of its own columns, and takes the others' to be as good, column by column.
-        """
-        if self.home is None or self.home.general_auc is None:
-            return 0.0
-        ratio = NormalDist().inv_cdf(min(self.home.general_auc, GOOD_AUC)) / math.sqrt(2.0)
-        return ratio * math.sqrt(min(1.0, self.columns(name) / self.columns(self.home.party)))
+    def unknown_weights(self) -> int:
+        """How many numbers, the offset included, known rows must fix before a score says anything of others."""
+        theirs = sum(party.features for party in self.plan.feature_parties)
+        return (self.plan.columns if self.plan.is_closed else theirs) + 1
 
     # Weights, as `shares` opens them.
 
@@ -387,12 +348,11 @@ class Figures:
         columns = self.columns(name)
         if self.plan.replies == "paper":
             return [self.plan.key_bits] * columns
-        room = max(1, self.plaintext_bits // self.slot_bits)
-        per_reply = min(self.plan.reply_slots or room, room)
+        per_reply = max(1, self.plaintext_bits // self.slot_bits)
         return [min(per_reply, columns - start) * self.slot_bits for start in range(0, columns, per_reply)]
 
     def readable_residuals(self, name: str) -> int:
-        """How many residuals a dishonest learner could put into one step's replies (docs/protocol.md, "Replies")."""
+        """How many residuals a dishonest learner could put into one step's replies (docs/exchange.md, "Replies")."""
         if self.plan.replies == "paper":
             return self.columns(name) * ((self.plaintext_bits - self.slot_bits) // self.widths.residuals.bits)
         return sum(width // self._narrow_bits for width in self.reply_widths(name))

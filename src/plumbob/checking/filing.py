@@ -1,32 +1,30 @@
 """What a run's record keeps of `check`, and how that compares with what the red team found after the run.
 
-Its findings and its ledger follow from the plan alone. A disagreement with the red team is shown, not hidden.
+Its findings follow from the plan alone. A disagreement with the red team is shown, not hidden.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from plumbob.checking import ledger
 from plumbob.checking.check import check
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.headlines import headlines
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.row_notes import after_second_run, noise_in_words, promise_in_numbers
-from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.plan import Plan
-from plumbob.record import Finding, LedgerCurve, RunRecord
-
-POINTS = 200
-"""How many points a curve by step has."""
+from plumbob.record import Finding, RunRecord
 
 
 def with_predictions(record: RunRecord) -> RunRecord:
     """The record with what the plan alone says of its run: all that a party on a network can know."""
-    plan = record.parsed_plan
-    return replace(record, predicted=predictions(plan, record.rows), ledger=planned_ledger(plan, record.rows))
+    return replace(record, predicted=predictions(record.parsed_plan, record.rows))
+
+
+def with_findings(record: RunRecord, findings: Sequence[Finding]) -> RunRecord:
+    """The record with what a red team found, beside what the plan alone says."""
+    return replace(with_predictions(record), findings=list(findings))
 
 
 def with_verdicts(record: RunRecord) -> RunRecord:
@@ -47,9 +45,9 @@ def judgement_of_run(record: RunRecord) -> PlanJudgement:
 
 def attacks_not_run(record: RunRecord) -> list[str]:
     """The attacks that `check` names for this plan and its audit left out; none where nobody attacked at all."""
-    run = {finding.attack for finding in record.findings}
-    named = dict.fromkeys(finding.attack for finding in record.predicted)
-    return [name for name in named if run and name not in run]
+    run = {name for finding in record.findings for name in finding.attacks or (finding.attack,)}
+    unread = [finding.attack for finding in record.predicted if not run & set(finding.attacks)]
+    return list(dict.fromkeys(unread)) if run else []
 
 
 def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str, ...] = ()) -> PlanJudgement:
@@ -75,38 +73,14 @@ def figures_of_run(record: RunRecord) -> Figures:
     return Figures(record.parsed_plan, record.rows, held_out=record.test_rows)
 
 
-def planned_ledger(plan: Plan, training_rows: int) -> list[LedgerCurve]:
-    """The ledger's curves from the plan's numbers, on this many rows."""
-    accounts = ledger.planned(_of_training_rows(plan, training_rows), training_rows).accounts
-    return [ledger_curve(account, is_planned=True) for account in accounts]
-
-
 def _of_training_rows(plan: Plan, rows: int) -> Plan:
-    return plan.on(rows).replace(test_share=0.0, rows=0)
-
-
-def ledger_curve(account: ledger.Account, is_planned: bool) -> LedgerCurve:
-    """An account as a curve by step, thinned to what a picture shows."""
-    n_steps = len(account.equations)
-    kept = np.unique(np.linspace(0, n_steps - 1, min(n_steps, POINTS)).round().astype(int))
-    return LedgerCurve(
-        party=account.party,
-        unknown=account.unknown,
-        about=account.about,
-        unknowns=account.unknowns,
-        steps=[int(place) + 1 for place in kept],
-        equations=[int(count) for count in np.cumsum(account.equations)[kept]],
-        independent=[int(count) for count in account.totals[kept]],
-        is_exact=account.is_exact,
-        is_planned=is_planned,
-    )
+    return plan.replace(test_share=0.0, rows=rows if plan.noise == "rows" else 0)
 
 
 # Beside what was found.
 
 AS_PREDICTED, MORE, LESS, NOT_PREDICTED = "as predicted", "more than predicted", "less than predicted", "not predicted"
-# Whether an attack has nothing to work on, or works and reaches nothing, is the same to whoever is attacked.
-REACH = {LEAKS: 2, DEGRADES: 1, BLOCKED: 0, NOT_APPLICABLE: 0}
+REACH = {LEAKS: 2, DEGRADES: 1, BLOCKED: 0}
 
 
 @dataclass(frozen=True)
@@ -135,10 +109,12 @@ class Agreement:
 
 
 def agreements(predicted: Sequence[Finding], findings: Sequence[Finding]) -> list[Agreement]:
-    """One agreement for each finding of the red team, disagreements first."""
-    verdicts = {_key(one): one.verdict for one in predicted}
-    judged = [_compare(one, verdicts.get(_key(one), "")) for one in findings]
-    return sorted(judged, key=lambda one: one.is_kept)
+    """One agreement for each reading that attacks were tried on, and for each that nobody expected; mistakes first."""
+    shown = [(said, [one for one in findings if _shows(one, said)]) for said in predicted]
+    judged = [_compare(min(found, key=_severity), said.verdict) for said, found in shown if found]
+    expected = [one for _, found in shown for one in found]
+    fresh = [one for one in findings if one not in expected]
+    return sorted([*judged, *(_compare(one, "") for one in fresh)], key=lambda one: one.is_kept)
 
 
 def _compare(finding: Finding, predicted: str) -> Agreement:
@@ -149,5 +125,12 @@ def _compare(finding: Finding, predicted: str) -> Agreement:
     return Agreement(finding.attack, finding.by, finding.against, finding.target, predicted, finding.verdict, word)
 
 
-def _key(finding: Finding) -> tuple[str, str, str, str]:
-    return finding.attack, finding.by, finding.against, finding.target
+def _severity(finding: Finding) -> int:
+    return -REACH[finding.verdict]
+
+
+def _shows(finding: Finding, said: Finding) -> bool:
+    """Whether a finding of the red team is about what `check` said."""
+    is_alike = (finding.by, finding.target) == (said.by, said.target)
+    is_same = is_alike and finding.attack in (*said.attacks, said.attack)
+    return is_same and bool(set(finding.against.split("+")) & set(said.against.split("+")))

@@ -1,22 +1,21 @@
 """A list of findings that shows itself: as text in a terminal and as a table in a notebook."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from html import escape
 from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.headlines import counts, headlines, is_named
+from plumbob.checking.headlines import counts, headlines
 from plumbob.checking.judgement import Headlines, aligned
-from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, MEANINGS, NOT_APPLICABLE, ORDER
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, MEANINGS, ORDER
 from plumbob.counting import decimal, share
 from plumbob.errors import DataError
 from plumbob.record import Finding
 
-NAMED_BY_REPLAY = "The plan keeps evidence, so a replay would name it."
 # A colour beside the word, never instead of it.
-COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d", NOT_APPLICABLE: "#6b7280"}
+COLOURS = {LEAKS: "#c2410c", DEGRADES: "#a16207", BLOCKED: "#15803d"}
 Cell = Callable[[Finding], str]
 NAMED: dict[str, Cell] = {
     "verdict": lambda one: one.verdict,
@@ -59,7 +58,7 @@ class Findings(list[Finding]):
     @property
     def more(self) -> str:
         """How many findings there are, and what shows them."""
-        lines = sum(len(block.lines) for block in self.headlines.blocks)
+        lines = sum(len(block.lines) + len(block.unprevented) for block in self.headlines.blocks)
         return f"--verbose shows the reasons and notes. {counts(self, lines)}"
 
     @property
@@ -93,16 +92,8 @@ class Findings(list[Finding]):
 
 
 def worst_first(findings: Iterable[Finding], figures: Figures | None = None) -> Findings:
-    """The same findings, those that leak first; with evidence kept, what a replay would name degrades."""
-    judged = [one if figures is None else _with_evidence(figures, one) for one in findings]
-    return Findings(sorted(judged, key=lambda finding: ORDER.index(finding.verdict)), figures)
-
-
-def _with_evidence(figures: Figures, finding: Finding) -> Finding:
-    """The finding where evidence is kept: whoever uses other software must reckon with being named."""
-    if finding.verdict != LEAKS or not is_named(finding, figures):
-        return finding
-    return replace(finding, verdict=DEGRADES, why=f"{finding.why} {NAMED_BY_REPLAY}", fix="", changes={})
+    """The same findings, those that leak first."""
+    return Findings(sorted(findings, key=lambda finding: ORDER.index(finding.verdict)), figures)
 
 
 def lines_of(findings: Findings, told: Headlines | None = None) -> list[str]:
@@ -114,11 +105,10 @@ def lines_of(findings: Findings, told: Headlines | None = None) -> list[str]:
 
 
 def reasons(findings: Iterable[Finding]) -> Iterator[str]:
-    """A sentence or two for each finding whose attack had something to work on: why, and what to type against it."""
+    """A sentence or two for each finding: why, and what to type against it."""
     for one in findings:
-        if one.verdict != NOT_APPLICABLE:
-            fix = f" To stop it: {one.fix}" if one.fix else ""
-            yield f"{one.attack} by {one.by} against {one.against}, {one.verdict}: {one.why} ({one.reference}){fix}"
+        fix = f" To stop it: {one.fix}" if one.fix else ""
+        yield f"{one.attack} by {one.by} against {one.against}, {one.verdict}: {one.why} ({one.reference}){fix}"
 
 
 def _columns(findings: Sequence[Finding]) -> dict[str, Cell]:

@@ -1,21 +1,19 @@
 """Two headlines: what each party can work out if everyone keeps to the protocol, and what it can if someone cheats.
 
-Cheating is data of one's choice or other software. One function turns findings into two blocks of lines in units that
-people understand; `check`, `audit`, `sign`, the report, the decision sheet, the receipt and the lab only show them.
+Cheating is data of one's choice or other software. One function turns findings into two blocks of lines, one for each
+party, target and thing that can be read, with its own verdict; `check`, `audit`, `sign`, the report, the decision
+sheet, the receipt and the lab only show them.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from plumbob.checking.advice import as_flags, price_of, remedy
+from plumbob.checking.advice import as_flags, merged, price_of
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
-from plumbob.checking.gains import gain, rank_by_column
 from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines, shown
 from plumbob.checking.rules import is_preventable, leaves_a_trace
-from plumbob.checking.rules.prediction_equations import RULE as EQUATIONS
-from plumbob.checking.rules.score_control import SCORE_CONTROL
 from plumbob.checking.words import (
     ASSUMPTIONS,
     CHEATING,
@@ -27,7 +25,7 @@ from plumbob.checking.words import (
     sentence,
     spoken_names,
 )
-from plumbob.counting import counted
+from plumbob.counting import counted, decimal, percent, share
 from plumbob.record import Finding
 
 NOTHING = {
@@ -36,17 +34,24 @@ NOTHING = {
 }
 NOT_JUDGED = "No attack of this kind was judged."
 PARTIAL = " Not all attacks were run, so this settles nothing."
-MOST_GAINS = 3
 SHORT_TRACE = 56
 """Characters of a sentence that fits into a headline on a terminal."""
 TARGETS = ("labels", "features", "scores", "weights", "ids")
 OF_SEVERAL = {LEAKS: "leak", DEGRADES: "degrade"}
+IN_GENERAL = {
+    "labels": "work out {whose} labels",
+    "scores": "work out {whose} part of scores",
+    "features": "work out {whose} columns",
+    "weights": "work out {whose} weights",
+    "ids": "work out who is in {whose} table",
+}
+"""What is read, for a finding that does not say it."""
 
 
 def headlines(
     findings: Sequence[Finding], figures: Figures | None = None, *, reader: str = "", is_partial: bool = False
 ) -> Headlines:
-    """Both blocks; without `figures`, what attackers gain is said without numbers and nothing is said of openings.
+    """Both blocks; without `figures` nothing is said of openings.
 
     `reader` is the party that reads them, if one does: its data are "yours".
     """
@@ -64,7 +69,10 @@ def headlines(
 
 
 def short_lines(of: Headlines) -> list[str]:
-    """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest."""
+    """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest.
+
+    For each party and target it has the lines of the worst verdict.
+    """
     honest, cheating = replace(of.honest, agreed=(), price=""), replace(of.cheating, price="")
     if cheating.changes.items() >= honest.changes.items():
         honest = replace(honest, remedy="")
@@ -76,21 +84,31 @@ def short_lines(of: Headlines) -> list[str]:
     if 0 < len(trace) < SHORT_TRACE:
         heading = f"{cheating.heading} ({trace[0].lower()}{trace[1:]})"
         cheating = replace(cheating, agreed=cheating.agreed[1:], heading=heading)
-    return [line for block in (honest, replace(cheating, lines=fresh)) for line in shown(block)]
+    blocks = (replace(honest, lines=_worst(honest.lines)), replace(cheating, lines=_worst(fresh)))
+    return [line for block in blocks for line in shown(block)]
+
+
+def _worst(lines: Sequence[HeadlineLine]) -> tuple[HeadlineLine, ...]:
+    worst: dict[object, HeadlineLine] = {}
+    for line in lines:
+        worst.setdefault((line.by, line.target), line)
+    return tuple(line for line in lines if line.verdict == worst[line.by, line.target].verdict)
 
 
 def _block(
     assumes: str, findings: Sequence[Finding], figures: Figures | None, reader: str, is_partial: bool
 ) -> HeadlineBlock:
-    lines = tuple(_lines(findings, figures, reader))
-    unprevented = tuple(_unprevented(findings, figures, reader))
+    speaker = Speaker.of(findings, figures, reader)
+    lines = tuple(_lines(findings, figures, speaker))
+    unprevented = tuple(_unprevented(findings, speaker))
     nothing = _left_over(assumes, findings, lines, figures)
     if unprevented:
         nothing = nothing.replace("No known", "No other known")
     plan = None if figures is None else figures.plan
-    helps = remedy(plan, [one.changes for one in findings if one.verdict == LEAKS], assumes == CHEATING)
+    helps = merged([one.changes for one in findings if one.verdict == LEAKS])
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
     agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
+    shut = () if figures is None or assumes == HONEST else tuple(said(SaidWhere.SHUT, figures))
     return HeadlineBlock(
         assumes,
         HEADINGS[assumes],
@@ -101,6 +119,7 @@ def _block(
         helps,
         "" if figures is None else price_of(figures, helps),
         counts(findings, len(lines) + len(unprevented)),
+        shut,
         unprevented,
     )
 
@@ -135,125 +154,106 @@ def counts(findings: Sequence[Finding], lines: int) -> str:
 # Lines.
 
 
-def _lines(findings: Sequence[Finding], figures: Figures | None, reader: str) -> Iterator[HeadlineLine]:
-    """Lines, the worst first; pairs of parties with the same gains share a line.
+@dataclass(frozen=True)
+class Speaker:
+    """The names that sentences have for parties; the reader's data are "yours"."""
 
-    Among more than three parties there is one line for each target by the label party, by the others, and by
-    coalitions.
-    """
-    parties = {name for one in findings for name in (*one.by.split("+"), one.against)}
-    open_ones = [
-        one
-        for one in findings
-        if one.verdict in (LEAKS, DEGRADES) and is_preventable(one.attack) and one.attack != SCORE_CONTROL
-    ]
-    pairs: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+    names: tuple[str, ...]
+    spoken: dict[str, str]
+    reader: str
+
+    @classmethod
+    def of(cls, findings: Sequence[Finding], figures: Figures | None, reader: str) -> "Speaker":
+        planned = [party.name for party in figures.plan.parties] if figures else []
+        met = sorted({name for one in findings for both in (one.by, one.against) for name in both.split("+")})
+        names = tuple(dict.fromkeys([*planned, *met]))
+        return cls(names, spoken_names(names), reader)
+
+    def whose(self, by: Sequence[str], against: Sequence[str]) -> str:
+        """The owners of what is read: "bank's", "bank's or fund's", "your"."""
+        if set(by) & set(against):
+            return "another party's"
+        if len(against) < FEW_PARTIES:
+            return joined_names(["your" if name == self.reader else f"{self.spoken[name]}'s" for name in against], "or")
+        return "your or another party's" if self.reader in against else "any other party's"
+
+    def actors(self, by: Sequence[str]) -> str:
+        """The attackers as a subject: one, any of several, or several together."""
+        if "+" not in by[0]:
+            return joined_names([self.spoken[name] for name in by], "or")
+        if len(by) > 1 or len(self.names) > FEW_PARTIES:
+            return "all the others together"
+        return f"{joined_names([self.spoken[name] for name in by[0].split('+')])} together"
+
+    def reading(self, one: Finding) -> str:
+        """What a finding gives, with {whose} in the place of the owners."""
+        against = one.against.split("+")
+        owners = joined_names([f"{self.spoken[name]}'s" for name in against], "or")
+        return one.can.replace(owners, "{whose}") or IN_GENERAL.get(one.target, "learn something about {whose} data")
+
+
+def _lines(findings: Sequence[Finding], figures: Figures | None, speaker: Speaker) -> Iterator[HeadlineLine]:
+    """A line for each thing that can be read, the worst first; parties that can read the same share a line."""
+    open_ones = [one for one in findings if one.verdict in (LEAKS, DEGRADES) and is_preventable(one.attack)]
+    readings: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for one in open_ones:
-        if not _is_redundant(one, open_ones):
-            pairs[one.target, one.by, one.against].append(one)
-    alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
-    label = "" if figures is None else figures.plan.label_party.name
-    for (target, by, _), members in pairs.items():
-        for is_traced, readings in _by_trace(members, figures).items():
-            worst = _worst(readings)
-            same = (by == label,) if len(parties) > FEW_PARTIES else (worst[0].verdict, *(one.attack for one in worst))
-            alike[target, "+" in by, is_traced, *same].extend(worst)
-    lines = [_line(members, figures, parties, reader) for members in alike.values()]
-    lines.sort(key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
-    for place, line in enumerate(lines):
-        if not any(_says_all(earlier, line) for earlier in lines[:place]):
-            yield line
+        readings[one.by, one.target, speaker.reading(one)].append(one)
+    alike: dict[tuple[object, ...], list[tuple[Finding, list[str]]]] = defaultdict(list)
+    for (by, target, reading), members in readings.items():
+        most = min(members, key=lambda one: (ORDER.index(one.verdict), -(one.advantage or 0.0)))
+        against = list(dict.fromkeys(name for one in members for name in one.against.split("+")))
+        is_measured = most.rate is not None
+        alike[target, "+" in by, most.verdict, reading, by if is_measured else ""].append((most, against))
+    lines = [_line(members, str(key[3]), figures, speaker) for key, members in alike.items()]
+    yield from sorted(lines, key=lambda line: (ORDER.index(line.verdict), TARGETS.index(line.target)))
 
 
-def _unprevented(findings: Sequence[Finding], figures: Figures | None, reader: str) -> Iterator[str]:
+def _line(
+    members: Sequence[tuple[Finding, list[str]]], reading: str, figures: Figures | None, speaker: Speaker
+) -> HeadlineLine:
+    first = members[0][0]
+    by = [one.by for one, _ in members]
+    against = sorted({name for _, names in members for name in names}, key=speaker.names.index)
+    whose = speaker.whose(by, against)
+    can = reading.format(whose=whose) if first.rate is None else _measured(first, figures, reading, whose)
+    is_named = all(_is_named(one, figures) for one, _ in members)
+    verb = "could" if is_named else "can" if first.verdict == LEAKS else "may"
+    says = sentence(f"{speaker.actors(by)} {verb} {can}{'; a replay would name it' if is_named else ''}.")
+    attacks = tuple(dict.fromkeys(one.attack for one, _ in members))
+    return HeadlineLine(first.verdict, tuple(by), tuple(against), first.target, attacks, can, says)
+
+
+def _measured(finding: Finding, figures: Figures | None, reading: str, whose: str) -> str:
+    """What a run showed; a condition of the attack is one of the run too."""
+    by_itself = max(finding.baseline or 0.0, 0.0)
+    if finding.target != "labels":
+        expected = reading.format(whose=whose)
+        return (
+            f"{expected} (in this run with R² {decimal(finding.rate or 0.0)}; its own columns explain "
+            f"{decimal(by_itself)})"
+        )
+    rate, baseline = share(finding.rate), share(by_itself)
+    is_chosen = finding.assumes == CHEATING and (figures is None or finding.n != figures.rows)
+    if finding.n and is_chosen:
+        return f"choose {counted(finding.n, 'person', 'people')} and read {rate} of their labels (guessing: {baseline})"
+    if finding.determined and finding.verdict == DEGRADES:
+        return f"be certain of {percent(finding.determined)} of {whose} labels; the rest it must guess"
+    if finding.auc is not None and (finding.rate or 0.0) <= (finding.baseline or 0.0):
+        # What it finds out is the order, not the number of the labels.
+        return f"rank {whose} labels with AUC {decimal(finding.auc)} (guessing: {decimal(finding.baseline_auc or 0.5)})"
+    return f"get {rate} of {whose} labels right (guessing: {baseline})"
+
+
+def _unprevented(findings: Sequence[Finding], speaker: Speaker) -> Iterator[str]:
     """What no plan prevents, in the words of the plan: one line for each party, whatever a run measured."""
-    victims: dict[str, list[str]] = defaultdict(list)
-    for one in findings:
-        if one.verdict == DEGRADES and not is_preventable(one.attack) and "+" not in one.by:
-            victims[one.by].append(one.against)
-    for by, against in victims.items():
-        spoken = spoken_names([party.name for party in figures.plan.parties] if figures else [by, *against])
-        gained = rank_by_column(figures, _whose([by], against, spoken, reader))
-        yield sentence(f"{spoken[by]} chooses what is predicted. It could {gained}. It need not invent a label.")
+    open_ones = [one for one in findings if one.verdict == DEGRADES and not is_preventable(one.attack)]
+    for by in dict.fromkeys(one.by for one in open_ones if "+" not in one.by):
+        mine = [one for one in open_ones if one.by == by]
+        against = list(dict.fromkeys(name for one in mine for name in one.against.split("+")))
+        could = speaker.reading(mine[0]).format(whose=speaker.whose([by], against))
+        yield sentence(f"{speaker.spoken[by]} chooses what is predicted. It could {could}. It need not invent a label.")
 
 
-def _says_all(earlier: HeadlineLine, line: HeadlineLine) -> bool:
-    """Whether a line about another target covers this one: whoever reads a row also reads its scores."""
-    if line.target == "weights" and line.attacks == earlier.attacks == (EQUATIONS.name,):
-        return (line.by, line.against) == (earlier.by, earlier.against)
-    return all(set(getattr(line, part)) <= set(getattr(earlier, part)) for part in ("by", "against", "gains"))
-
-
-def _by_trace(findings: Sequence[Finding], figures: Figures | None) -> dict[bool, list[Finding]]:
-    """Findings that no replay would name, and those that one would: the second have a verdict of their own.
-
-    Evidence changes nothing about what can be read, so a milder verdict must not hide the reading. What no replay names
-    is not said again.
-    """
-    apart: dict[bool, list[Finding]] = {}
-    for one in findings:
-        apart.setdefault(is_named(one, figures), []).append(one)
-    said = {gain(one, figures, "") for one in apart.get(False, ())}
-    fresh = [one for one in apart.pop(True, ()) if gain(one, figures, "") not in said]
-    return {**apart, **({True: fresh} if fresh else {})}
-
-
-def _worst(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings of the worst verdict; of measured ones about labels, the one that reached most."""
-    verdict = min((one.verdict for one in findings), key=ORDER.index)
-    worst = [one for one in findings if one.verdict == verdict]
-    measured = [one for one in worst if one.rate is not None and one.target == "labels"]
-    return [max(measured, key=lambda one: one.advantage or 0.0)] if measured else worst
-
-
-def _is_redundant(one: Finding, others: Sequence[Finding]) -> bool:
-    """Whether a member of the coalition gets the same alone."""
-    return "+" in one.by and any(
-        other.by in one.by.split("+")
-        and (other.against, other.target) == (one.against, one.target)
-        and ORDER.index(other.verdict) <= ORDER.index(one.verdict)
-        for other in others
-    )
-
-
-def _line(members: Sequence[Finding], figures: Figures | None, parties: set[str], reader: str) -> HeadlineLine:
-    told = _worst(members)
-    planned = [party.name for party in figures.plan.parties] if figures else []
-    names = list(dict.fromkeys([*planned, *sorted(parties)]))
-    spoken = spoken_names(names)
-    by = list(dict.fromkeys(one.by for one in told))
-    against = sorted({one.against for one in told}, key=names.index)
-    whose = _whose(by, against, spoken, reader)
-    # Short ones first: what has a condition ends the sentence.
-    gained = sorted(
-        {gain(one, figures, whose, len(against) == 1) for one in told}, key=lambda words: (len(words), words)
-    )
-    gained = gained[:MOST_GAINS]
-    named = "; a replay would name it" if all(is_named(one, figures) for one in told) else ""
-    verb = "could" if named else "can" if told[0].verdict == LEAKS else "may"
-    says = sentence(f"{_actors(by, spoken, parties)} {verb} {'; or '.join(gained)}{named}.")
-    attacks = tuple(dict.fromkeys(one.attack for one in told))
-    return HeadlineLine(told[0].verdict, tuple(by), tuple(against), told[0].target, attacks, tuple(gained), says)
-
-
-def _whose(by: Sequence[str], against: Sequence[str], spoken: dict[str, str], reader: str) -> str:
-    if set(by) & set(against):
-        return "another party's"
-    if len(against) < FEW_PARTIES:
-        return joined_names(["your" if name == reader else f"{spoken[name]}'s" for name in against], "or")
-    return "your or another party's" if reader in against else "any other party's"
-
-
-def is_named(finding: Finding, figures: Figures | None) -> bool:
+def _is_named(finding: Finding, figures: Figures | None) -> bool:
     """Whether kept evidence would show it: other software does show, data of the attacker's choice do not."""
-    keeps_evidence = figures is not None and figures.plan.keeps_evidence
-    return keeps_evidence and leaves_a_trace(finding.attack)
-
-
-def _actors(by: Sequence[str], spoken: dict[str, str], parties: set[str]) -> str:
-    """The attackers as a subject: one, any of several, or several together."""
-    if "+" not in by[0]:
-        return joined_names([spoken.get(name, name) for name in by], "or")
-    if len(by) > 1 or len(parties) > FEW_PARTIES:
-        return "all the others together"
-    return f"{joined_names([spoken.get(name, name) for name in by[0].split('+')])} together"
+    return figures is not None and figures.has_evidence_of(finding.by) and leaves_a_trace(finding.attack)

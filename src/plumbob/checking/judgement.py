@@ -24,8 +24,8 @@ class HeadlineLine:
     against: tuple[str, ...]
     target: str
     attacks: tuple[str, ...]
-    gains: tuple[str, ...]
-    """What the findings come to: the words after "can"."""
+    can: str
+    """What the party reads: the words after "can"."""
     says: str
 
 
@@ -46,6 +46,8 @@ class HeadlineBlock:
     """The remedy as keys of the plan."""
     price: str
     counts: str
+    shut: tuple[str, ...] = ()
+    """What opens only after a replay: said before any line."""
     unprevented: tuple[str, ...] = ()
     """What no plan prevents, one line for each party that could do it."""
 
@@ -119,6 +121,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def shown(block: HeadlineBlock) -> Iterator[str]:
     """The block as it is printed on a terminal."""
     yield f"{block.heading}:"
+    yield from (f"  {line}" for line in block.shut)
     if block.assumes == HONEST:
         yield from (f"  {line}" for line in block.agreed)
     yield from (f"  {line.verdict:<8}  {line.says}" for line in block.lines)

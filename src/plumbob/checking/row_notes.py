@@ -8,17 +8,12 @@ from plumbob.checking.study import label_cost, noise_std
 from plumbob.counting import percent
 from plumbob.plan import Plan
 from plumbob.plan.rules import delta_mistake
-from plumbob.plan.sigmoids import SIGMOIDS
-from plumbob.privacy.noise_cost import BEARABLE, Slope, residual_noise_loss
-from plumbob.privacy.price import NoisePrice
+from plumbob.privacy.price import BEARABLE, NoisePrice
 from plumbob.privacy.rows import RowCost, coin_flip_bound, failures_in_delta, odds_factor, row_rule
 from plumbob.protocol.row_noise import kept_cost, norms, promised_cost
 
 SMALLEST = 0.001
 """The smallest forecast of a loss in AUC that is shown as a figure."""
-LARGEST_SLOPE = 0.25
-"""The largest slope of the sigmoid, and so of the loss along a scaled column while scores are small."""
-
 BOUND = (
     "even if they choose their rows and add no noise, as long as they shorten rows as agreed and send the messages that"
     " the protocol asks for. A party that does not is not bound by it, and only a replay of kept evidence shows that"
@@ -33,8 +28,7 @@ def noise_notes(figures: Figures) -> Iterator[str]:
         yield from row_notes(plan, figures.rows)
     elif plan.noise != "none":
         yield from label_promise(plan)
-        loss = loss_in_words(label_noise_loss(figures))
-        yield f"The noise is expected to cost {loss} of AUC; it protects no whole row."
+        yield "The noise protects no whole row."
 
 
 def label_promise(plan: Plan) -> Iterator[str]:
@@ -58,16 +52,6 @@ def odds_in_words(epsilon: float, delta: float, whom: str, other: str) -> str:
         f" about {whom} differ by a factor of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance"
         f" of one in {1 / delta:,.0f}"
     )
-
-
-def label_noise_loss(figures: Figures) -> float:
-    """The forecast loss of AUC by noise on residuals."""
-    plan = figures.plan
-    sigmoid = SIGMOIDS[plan.sigmoid]
-    deviation = max(noise_std(plan, "label"), noise_std(plan, "features")) * sigmoid.gradient_scale
-    square = min(1.0, plan.joint_norm**2 / plan.columns) if plan.joint_norm else 1.0
-    slope = Slope(plan.rate, plan.momentum, LARGEST_SLOPE * square)
-    return residual_noise_loss(plan.columns, square, slope, figures.batch, figures.steps, deviation)
 
 
 def loss_in_words(loss: float) -> str:
@@ -129,8 +113,8 @@ def _failures(cost: RowCost, delta: float) -> str:
 
 def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
     columns = [party.features for party in plan.learners]
-    price = NoisePrice.of(rows, columns, plan.epsilon, plan.delta)
-    rule = row_rule(rows, columns, plan.epsilon, plan.delta)
+    price = NoisePrice.of(rows, plan.counted_columns, plan.epsilon, plan.delta, plan.bins > 0)
+    rule = row_rule(rows, columns, plan.epsilon, plan.delta, plan.bins)
     yield f"The noise is expected to cost {price_in_words(price, rows, rule.passes)}."
     if price.expected > BEARABLE:
         yield "That is hardly worth training for: use more rows or fewer columns, or agree on a larger epsilon."
@@ -145,18 +129,19 @@ def price_in_words(price: NoisePrice, rows: int, passes: int) -> str:
     """The price of noise for whole rows, its range, and what it depends on."""
     return (
         f"{loss_in_words(price.expected)} of AUC with {rows:,} training rows and {passes} passes ({price.low:.3f} to"
-        f" {price.high:.3f} on nine of ten tables). Its encoding has no bins and fills gaps, which costs more where"
-        " columns do not act evenly or have gaps: plumbob party propose measures that on the label party's table"
+        f" {price.high:.3f} on nine of ten tables), against the same plan without noise. That it has fewer bins than a"
+        " plan without noise costs more where columns do not act evenly, and no plan tells how much"
     )
 
 
 def _not_covered(plan: Plan) -> Iterator[str]:
     yield (
-        "Not covered: who takes part and how many; column names and categories; held-out rows and later predictions."
+        "Not covered: who takes part and how many; which columns, categories, bins and columns for gaps there are;"
+        " held-out rows and later predictions."
     )
     yield (
         "Every further run on the same rows spends the budget again, and what is spent adds up. Each party's ledger"
-        " counts by id: to it, a person under another id column is another person."
+        " recognises people by id: if two plans use different id columns, it counts one person as two."
     )
     if not plan.kind.is_encrypted:
         yield "In clear the noise comes from a seed: this is an experiment and protects nobody."

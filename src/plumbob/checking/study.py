@@ -17,8 +17,8 @@ from plumbob.plan import Plan
 from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy.accounting import LabelCost, proved_std
-from plumbob.privacy.noise_cost import HeuristicNoise
-from plumbob.protocol.openings import LATTICE_BITS
+from plumbob.privacy.label_noise import HeuristicNoise
+from plumbob.protocol.openings import ENTRY_INTEGER_BITS
 
 SLACK_BITS = 100  # A masked sum wraps around n with probability 2**-100 at most.
 SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
@@ -97,7 +97,7 @@ def feature_encoding(plan: Plan, training_rows: int) -> Encoding:
 def feature_integer_bits(plan: Plan, training_rows: int) -> int:
     """Integer bits of a feature: a standardised column stays within sqrt(n - 1), a clipped row within its norm."""
     if plan.kind.has_lattices:
-        return LATTICE_BITS
+        return ENTRY_INTEGER_BITS
     if plan.joint_norm > 0:
         bound = plan.joint_norm
     elif plan.scale == "standard":

@@ -1,17 +1,16 @@
-"""The four verdicts, what each means, and their order; and what sentences call a party: the same on every page."""
+"""The three verdicts, what each means, and their order; and what sentences call a party: the same on every page."""
 
 import re
 from collections.abc import Sequence
 
-LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE = "leaks", "degrades", "blocked", "not applicable"
+LEAKS, DEGRADES, BLOCKED = "leaks", "degrades", "blocked"
 
 # What is worst comes first.
-ORDER = (LEAKS, DEGRADES, BLOCKED, NOT_APPLICABLE)
+ORDER = (LEAKS, DEGRADES, BLOCKED)
 MEANINGS = {
     LEAKS: "the attacker learns more than it could guess anyway, by more than the plan's tolerance",
     DEGRADES: "the attacker may learn something; how much depends on the data",
     BLOCKED: "the attack was tried or calculated, and not shown to reveal more than the tolerance; that is no proof",
-    NOT_APPLICABLE: "the attack has nothing to work on",
 }
 
 HONEST, CHEATING = ASSUMPTIONS = ("honest", "cheating")

@@ -12,13 +12,13 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from plumbob import __version__
 from plumbob.cli.commands import INTERRUPTED, VerbGroup, add_to
 from plumbob.errors import ROOM_ADVICE, PlumbobError
 from plumbob.extras import named_extras
 from plumbob.party import verbs as party_verbs
 from plumbob.terminal import LogHandler, complain
 from plumbob.verb import Verb
+from plumbob.version import __version__
 
 __all__ = ["INTERRUPTED", "app", "main"]
 

@@ -18,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from plumbob.plan import suggestion
 from plumbob.terminal import StatusLine, print_line, print_progress
 from plumbob.verb import DONE, Caller, Flag, Result, Verb
-from plumbob.verb.flags import PlanKeys
+from plumbob.verb.flags import PartyKeys, PlanKeys
 
 LAST = ("verbose", "home")
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
@@ -46,7 +46,7 @@ def add_to(group: typer.Typer, verb: type[Verb]) -> None:
 def _callback(verb: type[Verb]) -> Callable[..., None]:
     """The function that Typer calls: it runs the verb, shows its result and exits with its code."""
     groups: dict[str, Any] = {one.name: one.type for one in fields(verb) if is_dataclass(one.type)}
-    takes_keys = [one.name for one in fields(verb) if one.type == PlanKeys]
+    takes_keys = {one.name: one.type == PlanKeys for one in fields(verb) if one.type in (PlanKeys, PartyKeys)}
 
     def callback(as_json: bool, quiet: bool, **values: Any) -> None:
         given: dict[str, Any] = {name: _keys_given(values) for name in takes_keys}
@@ -71,16 +71,16 @@ def _callback(verb: type[Verb]) -> Callable[..., None]:
     own = list(_flags(verb))
     of_groups = [flag for group in groups.values() for flag in _flags(group)]
     both = [_parameter(name, Annotated[bool, flag.for_typer(name)], False) for name, flag in EVERYWHERE.items()]
-    keys = _plan_flags() if takes_keys else []
+    keys = [flag for is_study in takes_keys.values() for flag in _plan_flags(is_study)]
     # Typer reads the parameters from here.
     callback.__signature__ = inspect.Signature([*own, *both, *of_groups, *keys])  # type: ignore[attr-defined]  # As it is found.
     return callback
 
 
-def _plan_flags() -> list[inspect.Parameter]:
+def _plan_flags(is_study: bool) -> list[inspect.Parameter]:
     from plumbob.verb.plan_flags import plan_flags  # Late: most verbs take no key of a plan.
 
-    return plan_flags()
+    return plan_flags(is_study)
 
 
 def _keys_given(values: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _flags(kind: type) -> Iterator[inspect.Parameter]:
     """The fields that can be typed, as parameters: those with a description of how."""
     # What the base classes have matters less than a verb's own fields.
     for one in sorted(fields(kind), key=lambda one: LAST.index(one.name) if one.kw_only and one.name in LAST else -1):
-        if get_origin(one.type) is Annotated and one.type != PlanKeys:
+        if get_origin(one.type) is Annotated and one.type not in (PlanKeys, PartyKeys):
             plain, flag = get_args(one.type)
             yield _parameter(one.name, Annotated[typed(plain), flag.for_typer(one.name)], _default(one))
 

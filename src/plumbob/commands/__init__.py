@@ -62,15 +62,7 @@ class CheckPlan(Verb, words="check", section=PLANS, example="check joint.toml --
 
     plan: Annotated[Path | None, Argument("Plan file (TOML); omit it to use flags only.", "PLAN")] = None
     estimate: Annotated[bool, Flag("Also estimate minutes, traffic and memory on this machine.")] = False
-    attack: Annotated[str | None, Flag("Explain one attack, using this plan's numbers.", "ATTACK", "--explain")] = None
-    runs: Annotated[int, Flag("How many runs will use the same rows; leakage adds up.", low=1)] = 1
-    predicted: flags.Predicted = None
     positives: flags.Positives = None
-    own_data: Annotated[
-        str | None, Flag("Your own table, for sharper verdicts; it is not sent or stored.", "[PARTY=]FILE", "--data")
-    ] = None
-    id_words: flags.IdColumnWords = ()
-    label_column: flags.LabelColumn = None
     home: flags.HomeFolder = flags.HOME
     from_fate: flags.FromFate = None
     from_secretflow: flags.FromSecretflow = None

@@ -1,22 +1,17 @@
 """`check`: says what a plan will give away before any data move and, with `--estimate`, what it will cost."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbob.checking.check import assumptions, check, explain, notes, prices_of_noise
-from plumbob.checking.figures import AtHome
+from plumbob.checking.check import assumptions, check, notes, prices_of_noise
 from plumbob.checking.findings import Findings, lines_of
 from plumbob.checking.rules import is_preventable
 from plumbob.checking.words import DEGRADES, HONEST, LEAKS
 from plumbob.commands import CheckPlan
 from plumbob.commands.plans import job_in
-from plumbob.data import read_table
-from plumbob.errors import DataError
 from plumbob.plan import Plan
 from plumbob.verb import Result
-from plumbob.verb.flags import own_id_column
 from plumbob.verb.plan_flags import plan_from
 
 if TYPE_CHECKING:
@@ -30,21 +25,18 @@ LEAKING, UNDECIDED = 3, 4
 def run(options: CheckPlan) -> Result:
     """Report findings, notes and, where asked, a story and an estimate."""
     plan, job = _plan_and_job(options)
-    home = known_at_home(plan, options.own_data, options.id_words, options.label_column) if options.own_data else None
     aligned = aligned_rows_in(options.home, plan)
-    runs = options.runs * (1 if job is None else job.fits)
     plan_hash, assumed = plan.hash(), []
     if aligned:
         plan = plan.replace(rows=aligned)
         assumed = [f"The plan does not say how many rows there are; {aligned:,} were aligned."]
-    findings = _findings(plan, job, options, home)
+    findings = _findings(plan, job, options)
     noise = [] if job is not None else prices_of_noise(plan)
-    general = [note for note in notes(plan, runs=runs) if job is None or note not in prices_of_noise(plan)]
+    general = [note for note in notes(plan) if job is None or note not in prices_of_noise(plan)]
     noted = [*_remarks(job), *assumed, *general]
     result: Result = {
         "plan_hash": plan_hash,
         "rows": plan.rows,
-        "runs": runs,
         "findings": [asdict(finding) for finding in findings],
         "headlines": findings.headlines.to_dict(),
         "notes": noted,
@@ -54,9 +46,6 @@ def run(options: CheckPlan) -> Result:
     shown = noted if options.verbose else [*_remarks(job), *noise, *assumed, *assumptions(plan)]
     more = [] if options.verbose else [findings.more]
     lines = [*_lines_of_job(job), *told, "", *_unseen_lines(job), *(f"note: {note}" for note in shown), *more]
-    if options.attack is not None:
-        story = explain(plan, options.attack, runs)
-        result["explanation"], lines = story, story
     if options.estimate:
         from plumbob.commands.estimate import estimate, estimate_lines
 
@@ -76,12 +65,12 @@ def _plan_and_job(options: CheckPlan) -> tuple[Plan, "Job | None"]:
     return plan_to_check(job, options.keys)
 
 
-def _findings(plan: Plan, job: "Job | None", options: CheckPlan, home: AtHome | None) -> Findings:
+def _findings(plan: Plan, job: "Job | None", options: CheckPlan) -> Findings:
     if job is None:
-        return check(plan, runs=options.runs, home=home, predicted=options.predicted, positives=options.positives)
+        return check(plan, positives=options.positives)
     from plumbob.jobs import judge
 
-    return judge(job, plan, options.runs, options.positives)
+    return judge(job, plan, options.positives)
 
 
 def aligned_rows_in(folder: Path, plan: Plan) -> int:
@@ -91,24 +80,6 @@ def aligned_rows_in(folder: Path, plan: Plan) -> int:
     from plumbob.party.rows import rows_kept_in
 
     return rows_kept_in(folder, plan)
-
-
-def known_at_home(plan: Plan, given: str, id_words: Sequence[str], label_column: str | None) -> AtHome:
-    """Learn from a table at home, FILE or PARTY=FILE: the label tells whose it is, unless several have none."""
-    party, separator, file = given.partition("=")
-    if not separator:
-        others = [one.name for one in plan.feature_parties]
-        if label_column is None and len(others) > 1:
-            raise DataError(f"{given}: expected PARTY=FILE with one of {', '.join(others)}, or --label COLUMN")
-        party, file = (plan.label_party.name if label_column else others[0]), given
-    is_label_party = plan.party(party).role == "label"
-    if is_label_party and label_column is None:
-        raise DataError(f"{file}: {party} holds the label; name its column with --label COLUMN")
-    table = read_table(file, own_id_column(id_words, party), label_column if is_label_party else None)
-    # Late: only this flag rehearses.
-    from plumbob.checking.at_home import at_home
-
-    return at_home(plan, table, party)
 
 
 def _remarks(job: "Job | None") -> tuple[str, ...]:

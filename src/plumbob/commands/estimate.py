@@ -7,7 +7,6 @@ Minutes are right within a factor of two on a machine that has nothing else to d
 import resource
 import sys
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
 from plumbob.checking.check import figures_of
@@ -20,8 +19,8 @@ from plumbob.data import store
 from plumbob.errors import PlanError
 from plumbob.party.evidence import evidence_bytes
 from plumbob.plan import Plan, in_words
-from plumbob.protocol.schedules import training_schedule
-from plumbob.protocol.shares.shape import TERMS, LatticeShape
+from plumbob.protocol.shares.shape import TERMS, Product, RunShape
+from plumbob.protocol.shares.sizes import total_bytes
 
 MEBIBYTE = 2**20
 BYTE_SECONDS = 5e-9
@@ -88,7 +87,7 @@ def estimate(plan: Plan, rows: int | None = None) -> Estimate:
     if not plan.kind.has_lattices:
         raise PlanError(f'--estimate: expected protocol = "shares", got "{plan.protocol}"; leave --estimate out')
     figures = figures_of(plan, rows)
-    shape, sent = LatticeShape(plan, figures.rows), bytes_sent(figures)
+    shape, sent = RunShape(plan, figures.rows), bytes_sent(figures)
     threads, path = cores(), SECONDS[available_paths()[0]]
     setup = setup_work(shape, path) / threads
     steps = step_work(shape, path) / threads + BYTE_SECONDS * sent
@@ -134,26 +133,28 @@ def most_evidence(figures: Figures) -> int:
 
 
 def bytes_sent(figures: Figures) -> int:
-    """The bytes that all parties send by the schedule, headers included, without held-out rows."""
-    return training_schedule(figures.plan.replace(test_share=0.0), figures.rows).total_bytes
+    """The bytes that all parties send, headers included, without the scores of held-out rows."""
+    return total_bytes(figures.plan, figures.rows)
 
 
 # Time, of one thread.
 
 
-def setup_work(whole: LatticeShape, path: PolynomialSeconds) -> float:
+def setup_work(whole: RunShape, path: PolynomialSeconds) -> float:
     """Seconds for all keys of products in slots; those of matrices are few."""
-    return sum(path.key * _numbers(layout.parameters) for _, shape in whole.keyed_passes for layout in _slots(shape))
+    slots = (product for product in whole.keyed_products if isinstance(product.layout, SlotLayout))
+    return sum(path.key * _numbers(product.parameters) * len(product.pairs) for product in slots)
 
 
-def step_work(whole: LatticeShape, path: PolynomialSeconds) -> float:
+def step_work(whole: RunShape, path: PolynomialSeconds) -> float:
     """Seconds for all passes, all parties together."""
-    seconds = 0.0
-    for shape, passes in whole.levels:
-        of_matrices = sum(_matrix_work(layout, path) for layout in _matrices(shape))
-        of_slots = sum(_slot_work(layout, path) for layout in _slots(shape))
-        seconds += passes * (of_matrices + of_slots)
-    return seconds
+    return sum(passes * _work(product, path) for shape, passes in whole.levels for product in shape.products)
+
+
+def _work(product: Product, path: PolynomialSeconds) -> float:
+    layout = product.layout
+    of_pair = _slot_work(layout, path) if isinstance(layout, SlotLayout) else _matrix_work(layout, path)
+    return of_pair * len(product.pairs)
 
 
 def _matrix_work(layout: Layout, path: PolynomialSeconds) -> float:
@@ -182,14 +183,12 @@ def peak_memory(figures: Figures, sent: int) -> float:
     return _resident() + LIBRARIES + COPIES_OF_DATA * in_memory + ids + COPIES_OF_MESSAGES * largest_pass
 
 
-def key_memory(whole: LatticeShape) -> int:
+def key_memory(whole: RunShape) -> int:
     """The bytes of all keys, which are tested before the first pass; each is kept at its owner and its evaluators."""
-    ends = []
-    for _, shape in whole.keyed_passes:
-        ends += [layout.parameters for layout in _matrices(shape)] * 2
-        for stage in shape.stages:
-            ends += [shape.profile[2]] * len(shape.pieces) * (len(stage.owners) + stage.pairs)
-    return sum(8 * _numbers(parameters) + parameters.polynomial_bytes for parameters in ends)
+    return sum(
+        len(product.parties) * (8 * _numbers(product.parameters) + product.parameters.polynomial_bytes)
+        for product in whole.keyed_products
+    )
 
 
 def data_bytes(figures: Figures) -> list[float]:
@@ -200,22 +199,3 @@ def data_bytes(figures: Figures) -> list[float]:
 def _resident() -> float:
     """The most bytes that this process has held so far; Linux counts in kibibytes, macOS in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
-
-
-# Layouts of a run.
-
-
-def _matrices(shape: LatticeShape) -> list[Layout]:
-    """The layouts of every party's matrix with every peer's numbers."""
-    of_parties = ([shape.scores(party.name), *shape.gradients(party.name)] for party in shape.plan.learners)
-    return list(chain.from_iterable(of_parties)) * (shape.parties - 1)
-
-
-def _slots(shape: LatticeShape) -> list[SlotLayout]:
-    """The layouts of every pair's product in every stage of the sigmoid."""
-    return [
-        shape.slots(piece, is_turn=stage.is_turn)
-        for stage in shape.stages
-        for piece in shape.pieces
-        for _ in range(stage.pairs)
-    ]

@@ -14,7 +14,6 @@ from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.errors import DataError, PlanError
 from plumbob.plan import Plan
 from plumbob.plan.encodings import suggested_keys
-from plumbob.protocol.shares.shape import MOST_ROWS, LatticeShape
 from plumbob.verb import Result
 from plumbob.verb.flags import id_columns
 from plumbob.verb.plan_flags import plan_from
@@ -57,7 +56,6 @@ def _written(
     if names is not None:
         plan = _rename_parties(plan, names.split(","))
     refuse_impossible(plan, plan.rows)
-    plan = _with_lattice_set(plan)
     result = {**shown(plan), **({} if job is None else {"differences": differences})}
     listed = [f"# differs from the job: {line}" for line in differences]
     if out is None:
@@ -76,16 +74,6 @@ def _draft(keys: Mapping[str, Any], job: "Job | None") -> tuple[Plan, list[str]]
 
     moved = plan_to_move(job, keys)
     return moved.plan, list(moved.differences)
-
-
-def _with_lattice_set(plan: Plan) -> Plan:
-    """The plan with the parameter set that the run would take, unless that depends on an unknown number of rows."""
-    if not plan.kind.has_lattices or plan.lattice_set:
-        return plan
-    try:
-        return plan.replace(lattice_set=LatticeShape(plan, plan.rows or MOST_ROWS).number)
-    except PlanError:
-        return plan
 
 
 def show(path: Path) -> Result:

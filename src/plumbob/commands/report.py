@@ -12,7 +12,7 @@ from plumbob.run_folder import RunFolder
 def run(folder: Path, out: Path | None) -> dict[str, object]:
     """Write the report to `out`, or beside the record; the decision sheet lies beside it."""
     place = RunFolder(folder)
-    record = with_verdicts(place.record())
+    record = with_verdicts(place.with_columns(place.record()))
     target = out or place.report_file
     # Elsewhere it takes the report's own name: no other file there may be written over.
     beside = place.summary_file if out is None else target.with_name(f"{target.stem}-summary.html")

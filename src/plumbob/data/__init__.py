@@ -14,7 +14,7 @@ from plumbob.data.batches import (
 from plumbob.data.encoder import Encoder, with_columns
 from plumbob.data.frames import table_from
 from plumbob.data.ids import canonical, canonical_ids
-from plumbob.data.shards import Shard, build_shard, held_out_rows, newest_rows, split_rows
+from plumbob.data.shards import Shard, build_shard, held_out_rows
 from plumbob.data.table_files import column_names, identifying_columns, read_table
 from plumbob.data.tables import Column, ColumnChoices, Table
 
@@ -37,12 +37,10 @@ __all__ = [
     "identifying_columns",
     "in_agreed_order",
     "largest_batch",
-    "newest_rows",
     "read_table",
     "sampled_rows",
     "seed_from_int",
     "split_array",
-    "split_rows",
     "steps_per_epoch",
     "stream",
     "table_from",

@@ -13,27 +13,23 @@ from numpy.typing import ArrayLike
 from plumbob.arrays import Matrix
 from plumbob.counting import counted
 from plumbob.data.frames import table_from
-from plumbob.data.ids import BEFORE_NUMBER, canonical_ids, look_alikes, own_row, paired_rows, rows_per_id
+from plumbob.data.ids import canonical_ids
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
-from plumbob.plan import Plan
 
 
 def align(tables: Sequence[Table]) -> tuple[Table, ...]:
     """The rows that all tables have, sorted by id as text, so that row i is the same person everywhere.
 
-    Ids are written by the common rule, as between organisations: blanks around them do not count. Where tables have
-    several rows of an id, each is paired with each.
+    Ids are written by the common rule, as between organisations: blanks around them do not count.
     """
     tables = [_with_canonical_ids(table, number) for number, table in enumerate(tables, 1)]
-    rows = [rows_per_id(table.ids) for table in tables]
-    common = set(rows[0]).intersection(*rows[1:])
+    common = set(tables[0].ids).intersection(*(table.ids for table in tables[1:]))
     if not common:
         sizes = ", ".join(str(len(table)) for table in tables)
         raise DataError(f"the tables ({sizes} rows) have no id in common; are their ids written the same way?")
     ordered = sorted(common)
-    pairs = paired_rows(ordered, [[own[identity] for identity in ordered] for own in rows])
-    return tuple(in_agreed_order(table, pairs, place=place) for place, table in enumerate(tables))
+    return tuple(in_agreed_order(table, ordered) for table in tables)
 
 
 def _with_canonical_ids(table: Table, number: int) -> Table:
@@ -43,42 +39,17 @@ def _with_canonical_ids(table: Table, number: int) -> Table:
         raise DataError(f"table {number}: {error}") from None
 
 
-def in_agreed_order(table: Table, ids: Iterable[str], advice: str = "", place: int = 0) -> Table:
-    """One party's own rows as the parties agreed: only these ids, in this order, written by the common rule.
-
-    `place` is the party's among all, which tells its own row of a pair.
-    """
-    wanted = tuple(ids)
-    own = replace(table, ids=canonical_ids(table.ids))
-    if not any(BEFORE_NUMBER in name for name in wanted):
-        return own.select(wanted, advice)
-    return own.select([own_row(name, place) for name in wanted], advice, names=wanted)
+def in_agreed_order(table: Table, ids: Iterable[str], advice: str = "") -> Table:
+    """One party's own rows as the parties agreed: only these ids, in this order, written by the common rule."""
+    return replace(table, ids=canonical_ids(table.ids)).select(tuple(ids), advice)
 
 
 def remarks_on_ids(table: Table) -> list[str]:
     """What the owner of a file should know about its ids and labels before anybody else hears of them."""
-    alike, repeated = look_alikes(table.ids), table.repeated
-    used = {"repeat": "all rows are used", "first": "its first row is used", "last": "its last row is used"}
-    remarks = [str(alike)] if alike else []
-    if table.unlabelled:
-        have = "has no label and is" if table.unlabelled == 1 else "have no label and are"
-        remarks.append(f"{counted(table.unlabelled, 'row')} {have} left out (--unlabelled)")
-    if repeated:
-        what = used[table.choices.duplicates]
-        remarks.append(f"{counted(repeated, 'row')} beyond the first of an id: {what} (--duplicates)")
-    return remarks
-
-
-def refuse_several_rows_of_one(plan: Plan, duplicates: str, ids: Iterable[str] = ()) -> None:
-    """Refuse ids on several rows: a promise about one row says little about somebody who is on several.
-
-    A list may have been aligned under another plan, so the names of pairs count as much as how the table was read.
-    """
-    if plan.noise == "rows" and (duplicates == "repeat" or any(BEFORE_NUMBER in identity for identity in ids)):
-        raise DataError(
-            'this list has several rows for one person: noise = "rows" promises something about single rows, not'
-            " about somebody who is on several; bring each person's rows into one, then align again"
-        )
+    if not table.unlabelled:
+        return []
+    have = "has no label and is" if table.unlabelled == 1 else "have no label and are"
+    return [f"{counted(table.unlabelled, 'row')} {have} left out"]
 
 
 def column_counts(n_columns: int, split: Sequence[int] | None = None) -> tuple[int, ...]:

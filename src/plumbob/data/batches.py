@@ -36,7 +36,7 @@ class Batch:
 
 
 def batches(seed: bytes, n_rows: int, plan: Plan) -> Iterator[Batch]:
-    """All batches of a run, in order; rows that are left over join the last batch of their epoch or are dropped."""
+    """All batches of a run, in order; rows that are left over join the last batch of their epoch."""
     per_epoch, done = steps_per_epoch(n_rows, plan), 0
     in_all = sum(level.passes * level.rows for level in plan.levels(n_rows))
     for epoch, order in enumerate(_orders(seed, n_rows, plan), 1):
@@ -66,10 +66,10 @@ def steps_per_epoch(n_rows: int, plan: Plan) -> int:
 
 
 def largest_batch(n_rows: int, plan: Plan) -> int:
-    """Rows of the longest batch, the one that the remainder joined."""
+    """Rows of the longest batch, the one that left-over rows joined."""
     if plan.batches == "full":
         return n_rows
-    return plan.batch_size + (n_rows % plan.batch_size if plan.remainder == "merge" else 0)
+    return plan.batch_size + n_rows % plan.batch_size
 
 
 def _orders(seed: bytes, n_rows: int, plan: Plan) -> Iterator[NDArray[np.intp]]:
@@ -96,8 +96,7 @@ def _pieces(order: NDArray[np.intp], n_steps: int, plan: Plan) -> list[NDArray[n
     if plan.batches == "full":
         return [order]
     ends = [plan.batch_size * place for place in range(1, n_steps + 1)]
-    if plan.remainder == "merge":
-        ends[-1] = len(order)
+    ends[-1] = len(order)
     return [order[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 

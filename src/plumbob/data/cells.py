@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 from pyarrow import compute, types
 
 from plumbob.arrays import Texts, Vector
-from plumbob.data.tables import DATE, FLAG, NUMBER, TEXT
+from plumbob.data.tables import DATE, FLAG, NUMBER, TEXT, Column, Table
 from plumbob.errors import DataError
+from plumbob.record import InputColumn
 
 NOT_UTF8 = "holds text that is not UTF-8; save the file as UTF-8"
 A_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -84,6 +85,23 @@ def values_of(
 def day_of(number: float) -> str:
     """The day that a number means, as 2026-11-16."""
     return date.fromordinal(EPOCH + int(number)).isoformat()
+
+
+def ends_of(column: Column) -> tuple[str, str]:
+    """The lowest and the highest value as they were read; empty for texts, for yes and no, and where there is none."""
+    if column.is_text or column.meaning == FLAG or column.is_missing.all():
+        return "", ""
+    values = column.numbers
+    shown = day_of if column.meaning == DATE else "{:.10g}".format
+    return shown(float(np.nanmin(values))), shown(float(np.nanmax(values)))
+
+
+def inputs_of(table: Table) -> list[InputColumn]:
+    """The columns of a table as a run's record has them, for the eyes of whoever holds the table."""
+    return [
+        InputColumn(column.name, TEXT if column.is_text else column.meaning, *ends_of(column))
+        for column in table.columns
+    ]
 
 
 def _as_text(name: str) -> str:

@@ -16,7 +16,6 @@ the same columns.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Places, Vector
 from plumbob.data import store
-from plumbob.data.cells import A_NUMBER, day_of
+from plumbob.data.cells import day_of
 from plumbob.data.cuts import cut_points, places_of
 from plumbob.data.tables import DATE, Column, ColumnChoices, EncodingChoices, Table
 from plumbob.data.whitening import CLIP
@@ -82,8 +81,10 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def fit(cls, column: Column, choices: EncodingChoices) -> "ColumnEncoder":
         """Fit a column on all its rows; the choices are the plan's."""
+        if choices.is_paid_for:
+            return cls.schema(column, choices)
         missing = column.is_missing
-        has_gaps = bool(0 < missing.sum() < len(missing)) and (bool(choices.bins) or choices.missing == "indicator")
+        has_gaps = bool(0 < missing.sum() < len(missing))
         if column.is_text:
             counts = Counter(text for text in column.texts if text is not None)
             levels = tuple(sorted(level for level, count in counts.items() if count >= choices.rare))
@@ -91,13 +92,40 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             shares = (0.0,) * (len(levels) + is_rare + gaps)
             return cls(column.name, (), levels, is_rare, gaps, shares=shares)._with_shares(column)
         cuts = cut_points(column.numbers, choices.bins) if choices.bins else ()
-        has_plain = not choices.bins or (choices.plain and is_numeric(column))
+        has_plain = not choices.bins or is_numeric(column)
         mean, factor = _moments(column.numbers) if has_plain else (0.0, 0.0)
         if not math.isfinite(factor):
             raise DataError(f"column {column.name!r}: its numbers are out of range; divide them by a power of ten")
         shares, is_date = (0.0,) * (len(cuts) + 1 + has_gaps), column.meaning == DATE
         bare = cls(column.name, cuts, None, False, has_gaps, has_plain, is_date, shares, mean, factor)
         return bare._with_shares(column)
+
+    @classmethod
+    def schema(cls, column: Column, choices: EncodingChoices) -> "ColumnEncoder":
+        """Which slots a column has, where nothing else of it may be told without payment.
+
+        No share, mean or cut of it is looked at: the cuts only hold their places until they are paid for. The plan's
+        widths tell the schema, so it is settled before a run and listed as not covered.
+        """
+        if column.is_text:
+            counts = Counter(text for text in column.texts if text is not None)
+            levels = tuple(sorted(level for level, count in counts.items() if count >= choices.rare))
+            # One gap more or fewer changes no width: a text always has a slot for them.
+            is_rare = len(levels) < len(counts)
+            return cls(column.name, (), levels, is_rare, True, shares=(0.5,) * (len(levels) + is_rare + 1))
+        missing = column.is_missing
+        distinct = len(np.unique(column.numbers[~missing]))
+        # Two values are told apart by the column itself.
+        cuts = tuple(map(float, range(min(choices.bins, distinct) - 1))) if distinct > 2 else ()
+        has_gaps = bool(missing.sum() >= max(1, choices.rare))
+        shares, is_date = (0.5,) * (len(cuts) + 1 + has_gaps), column.meaning == DATE
+        return cls(column.name, cuts, None, False, has_gaps, True, is_date, shares)
+
+    def with_cuts(self, cuts: tuple[float, ...]) -> "ColumnEncoder":
+        """The same with the cuts that were paid for, as many as the schema has."""
+        if len(cuts) != len(self.cuts):
+            raise DataError(f"column {self.name!r}: expected {len(self.cuts)} cuts, got {len(cuts)}")
+        return msgspec.structs.replace(self, cuts=cuts)
 
     def _with_shares(self, column: Column) -> "ColumnEncoder":
         slots = self.slots(column)
@@ -190,18 +218,13 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def unseen(self, column: Column) -> int:
         """How many rows hold a level or a gap that training never saw and that has no slot."""
-        fills = self.has_plain and not self.cuts
-        return 0 if fills else int((self.slots(column) == UNSEEN).sum())
+        return int((self.slots(column) == UNSEEN).sum())
 
     def counted_as_rare(self, column: Column) -> int:
         """How many rows have a level that training did not keep, where it grouped such levels."""
         if not self.has_rare or self.levels is None or not column.is_text:
             return 0
         return int((self.slots(column) == len(self.levels)).sum())
-
-    def without_rows(self) -> "ColumnEncoder":
-        """The same without anything that depends on how many rows have which level."""
-        return msgspec.structs.replace(self, shares=(0.5,) * self.count, mean=0.0, factor=0.0)
 
 
 @dataclass(frozen=True)
@@ -214,10 +237,10 @@ class RareRows:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Encoder:
-    """`(filled - shift) * factor`, each one number per encoded column; `fill` is None where gaps are refused."""
+    """`(filled - shift) * factor`, each one number per encoded column."""
 
     columns: tuple[ColumnEncoder, ...]
-    fill: Vector | None
+    fill: Vector
     shift: Vector
     factor: Vector
     gaps: tuple[str, ...] = ()
@@ -259,10 +282,7 @@ class Encoder:
     def encode(self, table: Table, rows: Rows = ALL_ROWS) -> Matrix:
         """These rows in the units that training sees; columns are found by name, others are ignored."""
         numbers = self.raw(table, rows)
-        if self.fill is None:
-            self._refuse_missing(numbers)
-        else:
-            numbers = np.where(np.isnan(numbers), self.fill, numbers)
+        numbers = np.where(np.isnan(numbers), self.fill, numbers)
         with np.errstate(over="ignore", invalid="ignore"):
             numbers -= self.shift
             numbers *= self.factor
@@ -308,11 +328,6 @@ class Encoder:
                 raise DataError(f"column {own.name!r} holds {now} here and held {then} in training")
             yield own, column
 
-    def _refuse_missing(self, numbers: Matrix) -> None:
-        missing = np.isnan(numbers)
-        if missing.any():
-            self._refuse(missing, "missing values", 'complete them or train with missing = "mean"')
-
     def _refuse(self, is_bad: NDArray[np.bool_], what: str, cure: str) -> None:
         # A category's own name is a value of the table, so only the column's part of it is shown.
         owners = [column.name for column in self.columns for _ in range(column.width)]
@@ -325,22 +340,19 @@ class Encoder:
 
 def fit_encoder(table: Table, plan: Plan) -> Encoder:
     """The encoder of a party's table: what its whole file gave, or, for a table that has no file, its rows."""
-    choices = choices_of(plan)
-    columns = fit_columns(table, choices)
+    columns = fit_columns(table, choices_of(plan))
     moments = np.array([pair for column in columns for pair in column.moments]).reshape(-1, 2)
     means, factors = moments.T
     if plan.scale == "none":
         shift, factor = np.zeros(len(means)), np.ones(len(means))
     else:
         shift, factor = means, factors
-    fill = None if not choices.bins and choices.missing == "refuse" else means
-    return Encoder(columns, fill, shift, factor, table.choices.gaps)
+    return Encoder(columns, means, shift, factor, table.choices.gaps)
 
 
 def with_columns(table: Table, plan: Plan) -> Table:
     """The table with its columns fitted under this plan, so that any rows taken from it give the same columns."""
     choices = choices_of(plan)
-    # Gaps and texts that the plan refuses are refused where the common rows are encoded: the others may have some.
     columns = tuple(ColumnEncoder.fit(column, choices) for column in table.columns)
     return replace(table, fitted=FittedColumns(columns, choices))
 
@@ -362,9 +374,7 @@ def fit_columns(table: Table, choices: EncodingChoices) -> tuple[ColumnEncoder, 
 
 def choices_of(plan: Plan) -> EncodingChoices:
     """What a plan says about how columns become numbers."""
-    if plan.scale == "public":
-        raise DataError('scale = "public": no table states the ranges of its columns any more; set scale = "whitened"')
-    return EncodingChoices(plan.missing, plan.categorical, plan.bins, plan.rare, plan.plain)
+    return EncodingChoices(plan.bins, plan.rare, plan.noise == "rows")
 
 
 def encoded_width(table: Table, plan: Plan) -> int:
@@ -410,24 +420,9 @@ def refuse_unfit(table: Table, choices: EncodingChoices) -> None:
         raise DataError(f"values are infinite in {len(table)} rows: {listed}; correct them, or leave the column out")
     if choices.bins:
         return
-    for column in table.columns:
-        if column.is_text and choices.categorical == "refuse":
-            texts = sum(not _is_number(text) for text in column.texts if text is not None)
-            raise DataError(
-                f"column {column.name!r} is text: {texts} of {len(table)} rows are not numbers; correct them, or set"
-                ' bins = 10 or categorical = "one-hot" in the plan'
-            )
-    counts = {column.name: int(column.is_missing.sum()) for column in table.columns}
-    numbers = [column.name for column in table.columns if not column.is_text]
-    if empty := [name for name in numbers if counts[name] == len(table) > 0]:
+    numbers = [column for column in table.columns if not column.is_text]
+    if empty := [column.name for column in numbers if len(table) and column.is_missing.all()]:
         raise DataError(f"columns without any value in {len(table)} rows: {', '.join(map(repr, empty))}")
-    if choices.missing == "refuse" and any(counts.values()):
-        listed = ", ".join(f"{name!r} ({count})" for name, count in counts.items() if count)
-        raise DataError(f'missing values in {len(table)} rows: {listed}; complete them or train with missing = "mean"')
-
-
-def _is_number(text: str) -> bool:
-    return re.fullmatch(A_NUMBER.strip("^$"), text) is not None
 
 
 def _decimal(cut: float) -> str:

@@ -16,7 +16,6 @@ from pyarrow import compute, types
 from plumbob.arrays import Labels
 from plumbob.data import store
 from plumbob.data.cells import A_NUMBER, FLAGS, NOT_UTF8, values_of
-from plumbob.data.ids import BEFORE_NUMBER, canonical, have_repeats, numbered, one_row_each
 from plumbob.data.tables import Column, ColumnChoices, Table
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
@@ -76,7 +75,7 @@ def assemble(
     ids = None if id_column is None else _read_ids(cells.column(id_column))
     labelled: NDArray[np.bool_] | None = None
     if label_column is not None:
-        labels, labelled = _read_labels(label_column, cells.column(label_column), choices.unlabelled == "drop")
+        labels, labelled = _read_labels(label_column, cells.column(label_column))
     columns = _read_columns(cells, features, choices, labelled)
     if ids is None:
         known = [len(column.values) for column in columns] + ([] if labels is None else [len(np.asarray(labels))])
@@ -84,11 +83,7 @@ def assemble(
     elif labelled is not None:
         ids = [identity for identity, is_labelled in zip(ids, labelled, strict=True) if is_labelled]
     kept, left_out = _without_row_counts(columns)
-    table = _named(
-        tuple(ids),
-        choices.duplicates,
-        partial(_with_labels, columns=kept, labels=labels, positive=choices.positive),
-    )
+    table = _with_labels(tuple(ids), columns=kept, labels=labels, positive=choices.positive)
     unlabelled = 0 if labelled is None else int((~labelled).sum())
     table = replace(table, choices=choices, left_out=left_out, unlabelled=unlabelled)
     return table if choices.weight is None else _weighed(table, choices.weight)
@@ -105,18 +100,6 @@ def _weighed(table: Table, name: str) -> Table:
         )
     others = tuple(column for column in table.columns if column.name != name)
     return replace(table, columns=others, weights=values.astype(np.float64))
-
-
-def _named(names: tuple[str, ...], duplicates: str, table_of: Callable[[tuple[str, ...]], Table]) -> Table:
-    """A table with these rows, where ids on several rows are treated as the party chose."""
-    if duplicates == "refuse" or not have_repeats(ruled := tuple(map(canonical, names))):
-        return table_of(names)
-    repeated = len(ruled) - len(set(ruled))
-    if duplicates == "repeat":
-        return replace(table_of(numbered(ruled)), repeated=repeated)
-    rows = one_row_each(ruled, duplicates)
-    table = table_of(_row_numbers(len(ruled))).take(rows)
-    return replace(table, ids=tuple(ruled[row] for row in rows), repeated=repeated)
 
 
 def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None:
@@ -280,8 +263,6 @@ def _read_ids(cells: pa.ChunkedArray) -> list[str]:
         if count := int(compute.sum(compute.match_substring_regex(ids, pattern)).as_py() or 0):
             raise DataError(f"{count} of {len(ids)} ids {what}; export the ids as text")
     texts: list[str] = ids.to_pylist()
-    if held := sum(BEFORE_NUMBER in text for text in texts):
-        raise DataError(f"{held} of {len(texts)} rows have an id with {BEFORE_NUMBER} in it; take it out")
     if texts and texts[-1].strip().casefold() in TOTALS:
         # The last row of a sheet is often its sum.
         raise DataError(
@@ -290,8 +271,8 @@ def _read_ids(cells: pa.ChunkedArray) -> list[str]:
     return texts
 
 
-def _read_labels(name: str, cells: pa.ChunkedArray, may_lack: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """(labels, which rows have one): texts without blanks around them, and as numbers or flags where all are."""
+def _read_labels(name: str, cells: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """(labels, which rows have one, None where all have); as numbers or flags where all labels are."""
     labelled = None
     if not len(cells):
         raise DataError(NO_ROWS)
@@ -301,10 +282,10 @@ def _read_labels(name: str, cells: pa.ChunkedArray, may_lack: bool) -> tuple[NDA
         raise DataError(f"the label column {name!r} {NOT_UTF8}")
     if types.is_floating(cells.type):
         cells = compute.if_else(compute.is_nan(cells), None, cells)
-    if may_lack:
+    if 0 < cells.null_count < len(cells):
         labelled = compute.is_valid(cells).to_numpy()
         cells = cells.drop_null()
-    _refuse_gaps(cells, "label", "fill in the labels, or leave these rows out with --unlabelled drop")
+    _refuse_gaps(cells, "label", "is this the label column? --label names it")
     if types.is_string(cells.type) or types.is_large_string(cells.type):
         cells = compute.utf8_trim_whitespace(cells)
         distinct = compute.unique(cells)

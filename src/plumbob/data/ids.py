@@ -1,52 +1,37 @@
 """One public rule for how ids are written, so that two files that mean the same person say the same text.
 
 Unicode NFC, blanks around it stripped; nothing else. Upper and lower case, leading zeros and punctuation count: whether
-"007" is "7" only the parties can know, and they must settle it before.
-
-Where an id is on several rows, each row after the first carries its number behind a sign that no id may hold.
+"007" is "7" only the parties can know, and they must settle it before. An id is on one row.
 """
 
 import hashlib
 import operator
 import re
 import struct
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 from itertools import chain
 from unicodedata import is_normalized, normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.counting import counted
 from plumbob.errors import DataError
 
 SHOWN_ROWS = 5
 NUMBER_OF_COLUMNS, LENGTH = struct.Struct("<H"), struct.Struct("<I")
 BEFORE_TEXT = NUMBER_OF_COLUMNS.size + LENGTH.size
 IDS_AT_ONCE = 1 << 16
-BEFORE_NUMBER = "\N{SYMBOL FOR RECORD SEPARATOR}"
-DUPLICATES = ("refuse", "first", "last", "repeat")
-"""What becomes of an id that is on several rows: refused, one row of it, or all of them."""
-TEXT = "text"
+USUAL_OVERLAP = 0.9
+"""The share of the smaller table's rows; where fewer are in common, somebody asks how ids are written."""
 NAMED_LIKE_AN_ID = re.compile(
     r"(?i:(^|[_\W])(id|key|uuid|guid|nr|no|number)$|^(client|customer|patient|person|member|user|account|case)$)"
     r"|[a-z](ID|Id)$"
 )
 
 
-class Pairing(Enum):
-    """How rows of several files are paired where no column says it."""
-
-    BY_PLACE = "by place"
-
-
-BY_PLACE = Pairing.BY_PLACE
-IdColumns = str | Mapping[str, str] | Pairing | None
-"""The column with the ids: one name for every party's file, or each party's own; BY_PLACE where somebody chose to pair
-rows by their place in the files; None where nobody said anything, which is enough for one table only."""
+IdColumns = str | Mapping[str, str] | None
+"""The column with the ids: one name for every party's file, or each party's own; None where nobody said anything, which
+is enough for one table only."""
 
 
 def id_column_of(columns: IdColumns, party: str) -> str | None:
@@ -83,7 +68,7 @@ def canonical_ids(ids: Iterable[str]) -> tuple[str, ...]:
     ruled = tuple(chain.from_iterable(map(_canonical_piece, in_pieces(ids))))
     if have_repeats(ruled) or not all(map(_are_whole, in_pieces(ruled))):
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not identity], "have an empty id")
-        _refuse(ruled, repeated_rows(ruled), "repeat the id of an earlier row, blanks around it aside", DUPLICATES_HINT)
+        _refuse(ruled, repeated_rows(ruled), "repeat the id of an earlier row, blanks around it aside", ONE_ROW_EACH)
         _refuse(ruled, [row for row, identity in enumerate(ruled) if not _is_text(identity)], "have an id of no text")
     # The same texts twice would take twice the memory.
     return ids if all(map(operator.is_, ids, ruled)) else ruled
@@ -128,7 +113,7 @@ def _is_text(identity: str) -> bool:
     return True
 
 
-DUPLICATES_HINT = "repair the file, or say with --duplicates first, last or repeat which rows count"
+ONE_ROW_EACH = "bring each person's rows into one before, in the database or with pandas"
 
 
 def _refuse(ids: Sequence[str], rows: Sequence[int], what: str, hint: str = "repair the file and align again") -> None:
@@ -143,21 +128,13 @@ def _refuse(ids: Sequence[str], rows: Sequence[int], what: str, hint: str = "rep
 class PackedIds:
     """Many ids in one buffer: millions of Python strings would take four times the memory."""
 
-    rows: NDArray[np.uint32] | None = None
-    """How many rows each id is on, where several may have the same."""
-
     @classmethod
-    def of(cls, ids: Iterable[str], repeat: bool = False) -> "PackedIds":
-        """Pack ids by the rule; with `repeat`, rows may share one. DataError as from `canonical_ids`."""
+    def of(cls, ids: Iterable[str]) -> "PackedIds":
+        """Pack ids by the rule; DataError as from `canonical_ids`."""
         ruled = canonical_ids(ids)
         if not ruled:
             raise DataError("expected at least one id to align, got none")
-        if not repeat:
-            return cls(ruled)
-        counts = rows_per_id(ruled)
-        packed = cls(tuple(counts))
-        packed.rows = np.fromiter(counts.values(), dtype=np.uint32, count=len(counts))
-        return packed
+        return cls(ruled)
 
     def __init__(self, ids: Sequence[str]) -> None:
         # It grows in place: joined from pieces, there would be two of it for a while.
@@ -224,103 +201,47 @@ def _packed(ids: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
     return packed.tobytes(), BEFORE_TEXT + lengths
 
 
-# Ids on several rows.
-
-
-def one_row_each(ids: Sequence[str], which: str) -> NDArray[np.intp]:
-    """The first or the last row of each id, in the order of the file."""
-    rows = {identity: row for row, identity in enumerate(map(canonical, ids))}
-    if which == "first":
-        rows = {identity: row for row, identity in reversed(list(enumerate(map(canonical, ids))))}
-    return np.array(sorted(rows.values()), dtype=np.intp)
-
-
-def numbered(ids: Iterable[str]) -> tuple[str, ...]:
-    """Names for rows, each different: rows after the first of an id carry their number."""
-    seen: Counter[str] = Counter()
-    names = []
-    for identity in map(canonical, ids):
-        seen[identity] += 1
-        names.append(_numbered(identity, seen[identity]))
-    return tuple(names)
-
-
-def _numbered(identity: str, number: int) -> str:
-    return identity if number == 1 else f"{identity}{BEFORE_NUMBER}{number}"
-
-
-def rows_per_id(names: Iterable[str]) -> dict[str, int]:
-    """The ids behind numbered rows, each once, and on how many rows each is."""
-    return dict(Counter(name.partition(BEFORE_NUMBER)[0] for name in names))
-
-
-def paired_rows(ids: Iterable[str], counts: Sequence[Sequence[int]]) -> tuple[str, ...]:
-    """For each id, every row of one party with every row of the others: named by the number of each party's row."""
-    names = []
-    for identity, *rows in zip(ids, *counts, strict=True):
-        if max(rows) == 1:
-            names.append(identity)
-            continue
-        numbers = np.ndindex(*rows)
-        names += [f"{identity}{BEFORE_NUMBER}{'.'.join(str(row + 1) for row in each)}" for each in numbers]
-    return tuple(names)
-
-
-def own_row(name: str, place: int) -> str:
-    """The numbered row of the party at this place, from the name of a pair."""
-    identity, sign, numbers = name.partition(BEFORE_NUMBER)
-    return _numbered(identity, int(numbers.split(".")[place])) if sign else identity
-
-
-# Ids that only look alike.
+# How ids are written.
 
 LIKENESSES: Mapping[str, Callable[[str], str]] = {
-    "case": str.casefold,
-    "blanks": lambda identity: "".join(identity.split()),
-    "leading zeros": lambda identity: re.sub(r"(?<!\d)0+(?=\d)", "", identity),
+    "capitals and small letters counted as one": str.casefold,
+    "blanks left out": lambda identity: "".join(identity.split()),
+    "zeros at the front left out": lambda identity: re.sub(r"(?<!\d)0+(?=\d)", "", identity),
 }
 
 
-@dataclass(frozen=True)
-class LookAlikes:
-    """How many ids of a file differ from another one only in case, zeros or the like, by what that is."""
-
-    counts: Mapping[str, int]
-
-    def __bool__(self) -> bool:
-        return any(self.counts.values())
-
-    def __str__(self) -> str:
-        kinds = [f"{counted(count, 'id')} in {kind}" for kind, count in self.counts.items() if count]
-        return (
-            f"ids of this file that differ only slightly from another one: {', '.join(kinds)}; they count as different"
-            " people, so write ids in one way on all sides"
-        )
+def ids_in_words(ids: Sequence[str]) -> str:
+    """How a file's ids are written, without one of them: what to compare where few rows are in common."""
+    lengths = sorted(map(len, ids)) or [0]
+    shapes = {
+        "begin with a 0": sum(identity.startswith("0") for identity in ids),
+        "have capital letters": sum(identity != identity.lower() for identity in ids),
+        "have small letters": sum(identity != identity.upper() for identity in ids),
+        "have blanks in them": sum(" " in identity for identity in ids),
+    }
+    found = ", ".join(f"{count:,} {what}" for what, count in shapes.items() if count)
+    size = str(lengths[0]) if lengths[0] == lengths[-1] else f"{lengths[0]} to {lengths[-1]}"
+    return f"{len(ids):,} ids of {size} characters{f', of which {found}' if found else ''}"
 
 
-def look_alikes(ids: Sequence[str]) -> LookAlikes:
-    """Count look-alike ids before anything is sent: they are the usual reason for an empty overlap."""
-
-    def everything(identity: str) -> str:
-        for fold in LIKENESSES.values():
-            identity = fold(identity)
-        return identity
-
-    if not _alike(ids, everything):
-        return LookAlikes({})
-    return LookAlikes({kind: _alike(ids, fold) for kind, fold in LIKENESSES.items()})
+def likeness(lists: Sequence[Sequence[str]]) -> str:
+    """Which way of writing ids alike would give the most rows in common, of all parties' ids; empty where none gives
+    more.
+    """
+    now = _in_common(lists)
+    counts = {what: _in_common([set(map(fold, ids)) for ids in lists]) for what, fold in LIKENESSES.items()}
+    best = max(counts, key=lambda what: counts[what])
+    return f"with {best} there would be {counts[best]:,}: write ids in one way" if counts[best] > now else ""
 
 
-def _alike(ids: Sequence[str], fold: Callable[[str], str] | None = None) -> int:
-    """How many ids are equal to another one after `fold`, by hashes alone: the texts would not fit into memory."""
-    folded = ids if fold is None else chain.from_iterable(_folded(piece, fold) for piece in in_pieces(ids))
-    hashes = np.fromiter(map(hash, folded), dtype=np.int64, count=len(ids))
+def _in_common(lists: Sequence[Collection[str]]) -> int:
+    first, *others = lists
+    return len(set(first).intersection(*others))
+
+
+def _alike(ids: Sequence[str]) -> int:
+    """How many ids are equal to another one, by hashes alone: a set of their texts would not fit into memory."""
+    hashes = np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids))
     hashes.sort()
     same = hashes[1:] == hashes[:-1]
     return int(np.count_nonzero(np.append(same, False) | np.append(False, same)))
-
-
-def _folded(ids: Sequence[str], fold: Callable[[str], str]) -> Iterable[str]:
-    """Each id after `fold`: all as one long text, unless one contains the separator."""
-    folded = fold("\0".join(ids)).split("\0")
-    return folded if len(folded) == len(ids) else map(fold, ids)

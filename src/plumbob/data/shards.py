@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
 from plumbob.data.encoder import Encoder, choices_of, fit_columns, fit_encoder
-from plumbob.data.tables import Column, Table
+from plumbob.data.tables import Table
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.plan.settings import BIN_SCALE
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -51,29 +52,23 @@ class Shard:
         return f"Shard({len(self.X)} training rows, {len(self.X_test)} held out, {self.X.shape[1]} columns)"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class FittedRows:
-    """What was learned from rows, and paid for: each column's middle and factor, and how to whiten them."""
-
-    middle: Vector
-    factor: Vector
-    whitening: Whitening | None
-
-
 @dataclass(frozen=True)
-class TreatedColumn:
-    """What is known of an encoded column without looking at a row."""
+class PlacedColumn:
+    """What was learned from a column of numbers, and paid for: its middle, its factor and its cuts into bins."""
 
-    name: str
-    is_category: bool
-    """Whether it holds 0 and 1 only."""
+    middle: float
+    factor: float
+    cuts: tuple[float, ...] = ()
 
 
 class RowTreatment(Protocol):
     """How one party's rows are scaled and limited."""
 
-    def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
-        """Fit on the training rows' numbers, with NaN for gaps; a category's columns are 0 or 1."""
+    def place(self, columns: Sequence[Vector], cuts: Sequence[int]) -> Sequence[PlacedColumn]:
+        """Fit columns of numbers on the training rows, NaN for gaps, each with as many cuts as are asked for."""
+
+    def whiten(self, scaled: Matrix, heights: Vector, ranges: int) -> Whitening | None:
+        """Fit on scaled training rows, after that many ranges; whitened columns are multiplied by the heights."""
 
     def limited(self, scaled: Matrix) -> Matrix:
         """Shorten rows to the agreed length, as training sees them."""
@@ -84,7 +79,7 @@ def build_shard(table: Table, plan: Plan, party: str, key: bytes, treatment: Row
 
     With a treatment, it decides how rows are scaled and limited.
     """
-    training, held_out = split_rows(table, plan, key)
+    training, held_out = held_out_rows(table.ids, plan.held_out(len(table)), key)
     encoder, whitening = _fit(table, training, plan, treatment)
     member = plan.party(party)
     if len(encoder.names) != member.features:
@@ -138,30 +133,6 @@ def _encode(
     return store.stacked(len(rows), len(encoder.names) + has_intercept, pieces)
 
 
-def split_rows(table: Table, plan: Plan, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(training rows, held-out rows): as a party chose, if the plan lets it, or else by a keyed hash of the id."""
-    count = plan.held_out(len(table))
-    if not plan.held_out_by or not count:
-        return held_out_rows(table.ids, count, key)
-    if table.held_out is None or int(table.held_out.sum()) != count:
-        raise DataError(
-            f"the plan lets {plan.held_out_by} choose {count} of {len(table)} rows to hold out, and none are chosen"
-            " yet; align again on all sides, there with --split-by COLUMN (in a simulation, leave held_out_by empty and"
-            " train with --split-by)"
-        )
-    return np.flatnonzero(~table.held_out), np.flatnonzero(table.held_out)
-
-
-def newest_rows(times: Column, count: int) -> NDArray[np.bool_]:
-    """Which rows have the largest dates or numbers; of equal ones, those that come last in the table."""
-    if times.is_text or times.is_missing.any():
-        raise DataError(f"--split-by {times.name}: expected a date or a number in every row; correct them")
-    order = np.argsort(times.numbers, kind="stable")
-    is_new = np.zeros(len(order), dtype=bool)
-    is_new[order[len(order) - count :]] = True
-    return is_new
-
-
 def held_out_rows(ids: Sequence[str], count: int, key: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """(training rows, held-out rows): the `count` ids with the smallest keyed hash, each list in the table's order."""
     if not count:
@@ -199,12 +170,12 @@ def rounded(X: Matrix, feature_bits: int) -> Matrix:
 def _weights(table: Table, plan: Plan, role: str, training: NDArray[np.intp]) -> Vector | None:
     if role != "label" and table.weights is not None:
         raise DataError("--weight: only the label party weighs rows; leave it out here")
-    if role == "label" and (table.weights is None) != (plan.row_weights == "none"):
+    if role == "label" and (table.weights is None) != (not plan.row_weights):
         raise DataError(
-            'the plan lets the label party weigh rows (row_weights = "label party"); name its column with --weight'
+            "the plan lets the label party weigh rows (row_weights = true); name its column with --weight"
             if table.weights is None
-            else f"--weight {table.choices.weight or ''}: the plan weighs no rows; draft one with row_weights ="
-            ' "label party", or leave the weights out'
+            else f"--weight {table.choices.weight or ''}: the plan weighs no rows; draft one with row_weights = true,"
+            " or leave the weights out"
         )
     if table.weights is None:
         return None
@@ -233,12 +204,28 @@ def _labels(
 def fit_treated(
     table: Table, training_rows: NDArray[np.intp], plan: Plan, treatment: RowTreatment
 ) -> tuple[Encoder, Whitening | None]:
-    """The encoder whose middles and factors the treatment decided on; a gap becomes the middle."""
-    columns = tuple(column.without_rows() for column in fit_columns(table, choices_of(plan)))
-    names = [
-        (name, not (column.has_plain and place == 0)) for column in columns for place, name in enumerate(column.names)
-    ]
-    nothing = np.zeros(len(names))
-    numbers = Encoder(columns, None, nothing, nothing).raw(table, training_rows)
-    fitted = treatment.fit(numbers, [TreatedColumn(name, is_category) for name, is_category in names])
-    return Encoder(columns, fitted.middle, fitted.middle, fitted.factor, table.choices.gaps), fitted.whitening
+    """The encoder whose ranges and cuts the treatment decided on, under the schema of the whole file.
+
+    A gap becomes the middle of the range; a slot is -1 or 1.
+    """
+    schema = fit_columns(table, choices_of(plan))
+    numbers = {column.name: column.numbers[training_rows] for column in table.columns if not column.is_text}
+    plain = [column for column in schema if column.has_plain]
+    found = treatment.place([numbers[column.name] for column in plain], [len(column.cuts) for column in plain])
+    placed = {column.name: place for column, place in zip(plain, found, strict=True)}
+    columns, middles, factors, heights = [], [], [], []
+    for column in schema:
+        place = placed.get(column.name)
+        columns.append(column if place is None else column.with_cuts(place.cuts))
+        if place is not None:
+            middles.append(place.middle)
+            factors.append(place.factor)
+            heights.append(1.0)
+        slots = column.width - column.has_plain
+        bins = len(column.cuts)
+        middles += [0.5] * slots
+        factors += [2.0] * slots
+        heights += [BIN_SCALE] * bins + [1.0] * (slots - bins)
+    middle = np.array(middles)
+    encoder = Encoder(tuple(columns), middle, middle, np.array(factors), table.choices.gaps)
+    return encoder, treatment.whiten(encoder.encode(table, training_rows), np.array(heights), len(plain))

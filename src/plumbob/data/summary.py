@@ -10,10 +10,10 @@ import numpy as np
 
 from plumbob.arrays import Labels
 from plumbob.counting import counted, percent
-from plumbob.data.cells import day_of
+from plumbob.data.cells import ends_of
 from plumbob.data.encoder import ColumnEncoder, is_numeric
-from plumbob.data.tables import DATE, DEFAULT_RARE, FLAG, TEXT, Column, EncodingChoices, Table
-from plumbob.plan.encodings import ENCODING_KEYS, TableSize, encoding_of, needs_public_cuts
+from plumbob.data.tables import DEFAULT_RARE, TEXT, Column, EncodingChoices, Table
+from plumbob.plan.encodings import ENCODING_KEYS, TableSize
 
 MANY_LEVELS = 0.5
 """Share of different texts among the rows from which on a column looks like a name or an id."""
@@ -117,7 +117,7 @@ class TableSummary:
 
 
 def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) -> TableSummary:
-    """Summarise a table under these choices; text and gaps that they refuse are counted too.
+    """Summarise a table under these choices.
 
     With `has_ends`, for the owner's eyes only, each column of numbers has its lowest and highest value.
     """
@@ -160,11 +160,8 @@ def _summary(column: Column, own: ColumnEncoder) -> ColumnSummary:
 
 
 def _with_ends(summary: ColumnSummary, column: Column) -> ColumnSummary:
-    if column.is_text or column.meaning == FLAG or column.is_missing.all():
-        return summary
-    values = column.numbers
-    shown = day_of if column.meaning == DATE else "{:.10g}".format
-    return replace(summary, lowest=shown(float(np.nanmin(values))), highest=shown(float(np.nanmax(values))))
+    lowest, highest = ends_of(column)
+    return replace(summary, lowest=lowest, highest=highest)
 
 
 def class_in_words(table: Table) -> str:
@@ -179,19 +176,20 @@ def class_in_words(table: Table) -> str:
 # What the rule for drafted plans (`plumbob.plan.encodings`) may know of a table: three numbers.
 
 
-def size_of(table: Table, rare: int = DEFAULT_RARE) -> TableSize:
+def size_of(table: Table, rare: int = DEFAULT_RARE, is_paid_for: bool = False) -> TableSize:
     """The part of a table that the rule for drafted plans may know."""
     numeric = sum(map(is_numeric, table.columns))
-    return TableSize(len(table), numeric, width_with(table, 0, rare) - numeric)
+    as_they_are = EncodingChoices(0, rare, is_paid_for)
+    return TableSize(len(table), numeric, width_with(table, as_they_are) - numeric)
 
 
-def width_with(table: Table, bins: int, rare: int = DEFAULT_RARE) -> int:
-    """How many columns a table gives under the rule's encoding with this many bins."""
-    choices = EncodingChoices(**encoding_of(bins), rare=rare)
+def width_with(table: Table, choices: EncodingChoices) -> int:
+    """How many columns a table gives under these choices."""
     return sum(ColumnEncoder.fit(column, choices).width for column in table.columns)
 
 
 def sizes_of(tables: Iterable[Table], keys: Mapping[str, Any]) -> list[TableSize]:
     """The sizes of several tables; nothing is counted where somebody chose an encoding."""
-    is_chosen = bool(ENCODING_KEYS & keys.keys()) or needs_public_cuts(keys)
-    return [] if is_chosen else [size_of(table, keys.get("rare", DEFAULT_RARE)) for table in tables]
+    if ENCODING_KEYS & keys.keys():
+        return []
+    return [size_of(table, keys.get("rare", DEFAULT_RARE), keys.get("noise") == "rows") for table in tables]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Texts, Vector
 from plumbob.data import store
-from plumbob.data.ids import DUPLICATES, have_repeats, in_pieces
+from plumbob.data.ids import ONE_ROW_EACH, have_repeats, in_pieces
 from plumbob.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 NUMBER, FLAG, DATE, TEXT = "number", "yes/no", "date", "text"
 DEFAULT_RARE = 30
-UNLABELLED = ("refuse", "drop")
 
 
 @dataclass(frozen=True)
@@ -41,18 +40,8 @@ class ColumnChoices:
     """Cells that mean a gap, besides empty ones, NA and the like."""
     positive: str | None = None
     """The label's class that is predicted; None for the second one in sorted order."""
-    duplicates: str = DUPLICATES[0]
-    """What becomes of an id that is on several rows: `ids.DUPLICATES`."""
-    unlabelled: str = UNLABELLED[0]
-    """What becomes of a row without a label."""
     weight: str | None = None
     """The column that says how much a row counts, from 0 to 1, at the label party; it is no feature."""
-
-    def __post_init__(self) -> None:
-        if self.unlabelled not in UNLABELLED:
-            raise DataError(f"--unlabelled {self.unlabelled}: expected {' or '.join(UNLABELLED)}")
-        if self.duplicates not in DUPLICATES:
-            raise DataError(f"--duplicates {self.duplicates}: expected {', '.join(DUPLICATES)}")
 
     def about(self, names: Collection[str]) -> "ColumnChoices":
         """The choices about these columns only: those of one file among several."""
@@ -103,12 +92,11 @@ class Column:
 class EncodingChoices:
     """What the plan says about how columns become numbers."""
 
-    missing: str = "refuse"
-    categorical: str = "refuse"
     bins: int = 0
+    """Bins per column of numbers, beside the column itself; a gap and each level of a text have a slot anyhow."""
     rare: int = DEFAULT_RARE
-    plain: bool = False
-    """Whether each column of numbers also stands as it is, beside its bins."""
+    is_paid_for: bool = False
+    """Whether whatever depends on rows costs budget, and the file says which slots there are and nothing else."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -125,23 +113,15 @@ class Table:
     """How that file was read."""
     left_out: tuple[str, ...] = ()
     """Columns of that file that are no features: without a name, and empty or a count of the rows."""
-    held_out: NDArray[np.bool_] | None = None
-    """Which rows are kept for testing, where a party chose them."""
     weights: Vector | None = None
     """How much each row counts in training, from 0 to 1, where the label party says so."""
     unlabelled: int = 0
     """Rows of that file that are left out, because they have no label."""
-    repeated: int = 0
-    """How many rows of that file have an id that another one has too, beyond the first; `choices` says what became of
-    them."""
 
     def __post_init__(self) -> None:
         if have_repeats(self.ids):
             repeated = len(self.ids) - len(set(self.ids))
-            raise DataError(
-                f"{repeated} of {len(self)} rows repeat an id that came before; ids must be unique, or say with"
-                " --duplicates first, last or repeat which rows count"
-            )
+            raise DataError(f"{repeated} of {len(self)} rows repeat an id that came before; {ONE_ROW_EACH}")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -167,8 +147,6 @@ class Table:
             digest.update(repr(values.tolist()).encode() if column.is_text else np.ascontiguousarray(values).data)
         if self.labels is not None:
             digest.update(np.ascontiguousarray(self.labels).data)
-        if self.held_out is not None:
-            digest.update(np.packbits(self.held_out).data)
         if self.weights is not None:
             digest.update(b"weights" + np.ascontiguousarray(self.weights).tobytes())
         return digest.digest()
@@ -190,17 +168,16 @@ class Table:
             room[:] = column.values[positions]
             columns.append(replace(column, values=room))
         labels = None if self.labels is None else self.labels[positions]
-        held_out = None if self.held_out is None else self.held_out[positions]
         weights = None if self.weights is None else self.weights[positions]
-        return replace(self, ids=ids, columns=tuple(columns), labels=labels, held_out=held_out, weights=weights)
+        return replace(self, ids=ids, columns=tuple(columns), labels=labels, weights=weights)
 
-    def select(self, ids: Iterable[str], advice: str = "", names: tuple[str, ...] | None = None) -> "Table":
+    def select(self, ids: Iterable[str], advice: str = "") -> "Table":
         """The rows with these ids, in this order: a party's own table by an agreed list of ids.
 
-        `advice` is for whoever lacks some of them. A row may be taken several times, under `names` that differ.
+        `advice` is for whoever lacks some of them.
         """
         wanted = tuple(ids)
-        if wanted == self.ids and names is None:
+        if wanted == self.ids:
             return self
         position = {identity: row for row, identity in enumerate(self.ids)}
         if absent := sum(identity not in position for identity in wanted):
@@ -208,4 +185,4 @@ class Table:
             raise DataError(f"{found}; {advice}" if advice else found)
         positions = np.fromiter((position[identity] for identity in wanted), dtype=np.intp, count=len(wanted))
         # The caller's own texts: aligned tables share them.
-        return self._take(positions, wanted if names is None else names)
+        return self._take(positions, wanted)

@@ -5,7 +5,7 @@ them by T = (C + gamma I)^(-1/2), where C is their covariance. The joint Gram ma
 of at most p, whatever the data are, so that one public rate suits every data set.
 
 Weights `w` of whitened columns are weights `T w` of standardised ones. A penalty of l2 on the latter has the gradient
-`l2 T T w`. With gamma >= 4 l2 / p its curvature stays below p / 4, and the public rate still holds.
+`l2 T' T w`. With gamma >= 4 l2 / p its curvature stays below p / 4, and the public rate still holds.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ PENALTY_BITS = 18  # Fraction bits of the penalty's matrix, whose entries are at
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Whitening:
-    """`(clipped - centre) @ matrix`; the matrix is symmetric."""
+    """`(clipped - centre) @ matrix`."""
 
     centre: Vector
     matrix: Matrix
@@ -49,7 +49,7 @@ class Whitening:
     def penalty(self, l2: float) -> Matrix:
         """The matrix by which weights are multiplied for the gradient of the penalty, rounded as it travels."""
         unit = 2.0**-PENALTY_BITS
-        rounded: Matrix = np.rint(l2 * (self.matrix @ self.matrix) / unit) * unit
+        rounded: Matrix = np.rint(l2 * (self.matrix.T @ self.matrix) / unit) * unit
         return rounded
 
 

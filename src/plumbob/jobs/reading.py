@@ -1,30 +1,32 @@
-"""The values read from another system's job file, each with where it came from, and what was left aside.
+"""A component of another system as a table of fields, and the values that a job gives them, each with its source.
 
-A job file states some values, leaves others to its system's defaults, and is silent about the rest. `JobDraft` keeps
-these three apart while a reader asks for one value after another; `Job` is the result.
+A job states some values, leaves others to its system's defaults, and is silent about the rest. `read` goes through the
+fields once; what no field asked for is listed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from plumbob.errors import PlanError
-from plumbob.jobs.defaults import Defaults, SystemVersion
 
 Tree = Mapping[str, Any]
+SystemVersion = tuple[int, ...]
 ValueSource = Literal["file", "default", "assumed"]
 LONGEST_SHOWN = 60
+ALL_ROWS = "all rows"
+"""A batch of the whole table, however a file writes it."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """One value: the plan's word for it, what the job has, and where that came from."""
+    """One value: the word for it, what the job has, and where that came from."""
 
     key: str
     value: Any
     source: ValueSource
     where: str = ""
-    """The name in the file, or the file of the other system that holds the default."""
+    """The name in the file, the file of the other system that holds the default, or why it is assumed."""
     taken_as: Any = None
     """The plan's value, where it differs from the job's."""
 
@@ -48,6 +50,25 @@ class Parties:
         return bool(self.label and self.features)
 
 
+NOBODY = Parties()
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a component's values come to: the keys of the nearest plan, and what no plan can say."""
+
+    keys: dict[str, Any]
+    remarks: tuple[str, ...] = ()
+    reads: tuple[Read, ...] = ()
+    """Values that follow from others."""
+    decoys: float = 0.0
+    """How many decoy rows a step names for each row of its batch; only the guest knows which count."""
+    may_be_fixed: bool = False
+    """Whether some versions that the file may be for cut batches once; the worse of the two is then shown."""
+    unprotected: str = ""
+    """Why nothing is encrypted or shared at all; empty where something is."""
+
+
 @dataclass(frozen=True)
 class Job:
     """One logistic regression of another system, in the plan's words, with all that no plan can say."""
@@ -55,22 +76,16 @@ class Job:
     system: str
     component: str
     keys: dict[str, Any]
+    advice: Mapping[str, str]
     read: tuple[Read, ...] = ()
     ignored: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    parties: Parties = Parties()
+    parties: Parties = NOBODY
     fits: int = 1
     """How many trainings use the same rows: folds, further components."""
     decoys: float = 0.0
-    """How many decoy rows a step names for each row of its batch; only the guest knows which count."""
     may_be_fixed: bool = False
-    """Whether some versions that the file may be for cut batches once; the worse of the two is then shown."""
-    has_arbiter: bool = False
-    scores_in_the_clear: bool = False
-    """Whether the label party gets the joint score of each row while it trains."""
-    """How scores are added up: "plain" shows each party's part to whoever adds."""
     unprotected: str = ""
-    """Why nothing is encrypted or shared at all; empty where something is."""
     no_all_clear: tuple[str, ...] = ()
     """What cannot be seen in the file; a job with any of it is never called safe."""
 
@@ -79,133 +94,166 @@ class Job:
         """How many feature parties there are; 0 where the file does not say."""
         return len(self.parties.features)
 
+    @property
+    def has_arbiter(self) -> bool:
+        """Whether a further party holds the key."""
+        return bool(self.keys["protocol"] == "arbiter")
+
     def as_json(self) -> dict[str, Any]:
         """The lists that `check --json` prints."""
+        entries = [{name: given for name, given in asdict(read).items() if given is not None} for read in self.read]
         return {
-            "read": [_entry(one) for one in self.read],
+            "read": [{"value": None, **entry} for entry in entries],
             "ignored": list(self.ignored),
             "no_all_clear": list(self.no_all_clear),
         }
 
 
-def _entry(read: Read) -> dict[str, Any]:
-    entry = asdict(read)
-    return {name: value for name, value in entry.items() if name != "taken_as" or value is not None}
+# Fields.
 
 
-def version_read(stated: SystemVersion | None, otherwise: Read) -> Read:
-    """The printed line about the version: as stated by the user, or as the file suggests."""
-    return otherwise if stated is None else Read("version", ".".join(map(str, stated)), "file", "--job-version")
+@dataclass(frozen=True)
+class ByVersion:
+    """A default that changed: the value of the newest version that is not newer than the job's."""
+
+    values: Mapping[SystemVersion, Any]
 
 
-def unjudged(others: Iterable[str]) -> Iterator[str]:
-    """Remarks on further components, each of which may have its own settings."""
-    for other in others:
-        yield f"{other} trains too, and its own settings are not judged; check it in a file of its own."
+@dataclass(frozen=True)
+class Assumed:
+    """A value that neither the file nor the system gives."""
+
+    value: Any
+    why: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """One setting: the word that is printed for it, where a job has it, how it is read, and its default."""
+
+    key: str
+    name: str
+    """Leads into tables by dots; empty for what the system fixes."""
+    take: Callable[[str, Any], Any]
+    default: Any = None
+    """None: printed only where the file has it."""
+    also: tuple[str, ...] = ()
+    """Other names that systems or versions have for it."""
+    when: tuple[str, Any] = ("", None)
+    """Another field's key and value, without which this one means nothing."""
+    otherwise: Any = None
+    """The value where it means nothing."""
+    in_table: Any = None
+    """The default where the file has the field's table without the field."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """One kind of training: its settings, what they mean together, and where its defaults were looked up."""
+
+    system: str
+    name: str
+    since: SystemVersion
+    """The oldest version with these defaults; earlier ones may leak more."""
+    source: str
+    fields: tuple[Field, ...]
+    meaning: Callable[["Settings"], Meaning]
+    advice: Mapping[str, str]
+    """The component's own settings against an attack, by its name; "gradients" against all that opened gradients give;
+    otherwise ""."""
+    harmless: tuple[str, ...] = ()
+    """Settings that change nothing that is opened."""
+    ignores_others: bool = False
+    """Whether the system itself ignores every name that is not a field."""
 
 
 @dataclass
-class JobDraft:
-    """A job that is still being read: a component's parameters, the defaults behind them, and what they came to."""
+class Settings:
+    """The values of one component's fields."""
 
-    given: Tree
-    defaults: Defaults
-    path: str
-    """The component's name, as prefix of what is printed."""
-    knows_no_other: bool = False
-    """Whether the system ignores every name that is not among its defaults."""
-    read: list[Read] = field(default_factory=list)
-    keys: dict[str, Any] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    fits: int = 1
-    decoys: float = 0.0
-    may_be_fixed: bool = False
-    unprotected: str = ""
-    _used: set[str] = field(default_factory=set)
+    component: Component
+    reads: dict[str, Read] = field(default_factory=dict)
+    is_version_stated: bool = False
 
-    def job(self, meanings: Mapping[str, str], ignored: Iterable[str] = (), **more: Any) -> Job:
-        """The job, once everything was asked for; `meanings` explains what nobody asked for."""
-        return Job(
-            self.defaults.system,
-            self.defaults.component,
-            self.keys,
-            tuple(self.read),
-            (*self._left(meanings), *ignored),
-            tuple(self.remarks),
-            fits=self.fits,
-            decoys=self.decoys,
-            may_be_fixed=self.may_be_fixed,
-            unprotected=self.unprotected,
-            **more,
+    def __getitem__(self, key: str) -> Any:
+        return self.reads[key].value
+
+    def has(self, key: str) -> bool:
+        """Whether the component has this field."""
+        return key in self.reads
+
+    def is_stated(self, *keys: str) -> bool:
+        """Whether the file has one of these values."""
+        return any(self.reads[key].source == "file" for key in keys)
+
+    def follows(self, key: str, value: Any, of: str) -> Read:
+        """A value that follows from another one, and has its source."""
+        return Read(key, value, self.reads[of].source, f"follows from {of}")
+
+
+def read(component: Component, given: Tree, path: str, version: SystemVersion | None) -> tuple[Settings, list[str]]:
+    """The values of all fields, and a line for everything else in the file."""
+    at = component.since if version is None else version
+    if at < component.since:
+        stated, oldest = (".".join(map(str, numbers)) for numbers in (at, component.since))
+        raise PlanError(
+            f"{component.system} {stated}: the defaults of {component.name} are known from {oldest} on; leave "
+            "--job-version out, and the file is judged with those"
         )
-
-    def take(self, key: str, *names: str) -> Any:
-        """The file's value, else the default of the system's version; `names` may lead into a table: `a.b`."""
-        for name in self._known(names):
-            found, value = _lookup(self.given, name)
-            if found:
-                self._used.add(name)
-                self.read.append(Read(key, value, "file", f"{self.path}.{name}"))
-                return value
-        return self.by_default(key, self.defaults.of(names))
-
-    def by_default(self, key: str, value: Any, source: str = "", taken_as: Any = None) -> Any:
-        """A value that the system's version fixes; `source` is the file that says so, if another one than usual."""
-        self.read.append(Read(key, value, "default", source or self.defaults.source, taken_as))
-        return value
-
-    def follows(self, key: str, value: Any, where: str = "") -> Any:
-        """A value that follows from the one read last."""
-        last = self.read[-1]
-        self.read.append(Read(key, value, last.source, where or last.where))
-        return value
-
-    def peek(self, *names: str) -> Any:
-        """A stated value without noting it; None where there is none, ."""
-        for name in names:
-            found, value = _lookup(self.given, name)
-            if found:
-                self._used.add(name)
-                return value
-        return None
-
-    def table(self, name: str) -> Tree:
-        """A table inside the parameters, none of which is noted yet."""
-        return mapping(self.given, name)
-
-    def states(self, *names: str) -> bool:
-        """Whether the file has one of these names."""
-        return any(_lookup(self.given, name)[0] for name in self._known(names))
-
-    def _known(self, names: Sequence[str]) -> Sequence[str]:
-        return [name for name in names if name in self.defaults.values] if self.knows_no_other else names
-
-    def assume(self, key: str, value: Any, why: str) -> Any:
-        """A value that neither file nor system gives."""
-        self.read.append(Read(key, value, "assumed", why))
-        return value
-
-    def describe(self, key: str, taken_as: Any) -> None:
-        """Note the plan's value for the one read last under this key, where it differs."""
-        position = max(place for place, one in enumerate(self.read) if one.key == key)
-        if self.read[position].value != taken_as:
-            self.read[position] = replace(self.read[position], taken_as=taken_as)
-
-    def _left(self, meanings: Mapping[str, str]) -> list[str]:
-        """Values that the file states and nobody asked for, with their meaning where it is known."""
-        used = {path for path in _paths(self.given) for name in self._used if f"{path}.".startswith(f"{name}.")}
-        paths = [path for path in _paths(self.given) if path not in used]
-        unknown = (
-            "the system knows no such setting and ignores it"
-            if self.knows_no_other
-            else "unknown to us, and not judged"
-        )
-        return [
-            f"{self.path}.{path}: {meanings.get(path) or meanings.get(path.split('.')[0]) or unknown}" for path in paths
-        ]
+    settings = Settings(component, is_version_stated=version is not None)
+    used, idle = set(), set()
+    for one in component.fields:
+        name = next((name for name in (one.name, *one.also) if name and _find(given, name)[0]), "")
+        condition, wanted = one.when
+        if condition and settings[condition] != wanted:
+            settings.reads[one.key] = settings.follows(one.key, one.otherwise, condition)
+            idle.add(name)
+            continue
+        if name:
+            used.add(name)
+            where = f"{path}.{name}"
+            settings.reads[one.key] = Read(one.key, one.take(where, _find(given, name)[1]), "file", where)
+        else:
+            settings.reads[one.key] = _by_default(one, given, at, component)
+    return settings, list(_rest(component, given, path, used, idle))
 
 
-def _lookup(tree: Tree, path: str) -> tuple[bool, Any]:
+def _by_default(one: Field, given: Tree, version: SystemVersion, component: Component) -> Read:
+    default = one.default
+    if one.in_table is not None and isinstance(_find(given, one.name.rpartition(".")[0])[1], Mapping):
+        default = one.in_table
+    if isinstance(default, Assumed):
+        return Read(one.key, default.value, "assumed", default.why)
+    if isinstance(default, ByVersion):
+        default = default.values[max(since for since in default.values if since <= version)]
+    return Read(one.key, default, "default", f"{component.system} {component.source}")
+
+
+def _rest(component: Component, given: Tree, path: str, used: set[str], idle: set[str]) -> Iterator[str]:
+    """A line for each value that no field asked for: whether that matters, we say only where we know it."""
+    for name in _paths(given):
+        if any(f"{name}.".startswith(f"{other}.") for other in used):
+            continue
+        if name in idle:
+            why = "means nothing beside the other settings"
+        elif component.ignores_others:
+            why = "the system knows no such setting and ignores it"
+        elif _is_harmless(component, name):
+            why = "changes nothing that is opened"
+        else:
+            why = UNKNOWN
+        yield f"{path}.{name}: {why}"
+
+
+UNKNOWN = "unknown to us, and not judged"
+
+
+def _is_harmless(component: Component, name: str) -> bool:
+    # SecretFlow puts a column's name below the input's: input/train_dataset/label.
+    return not {name, name.split(".")[0], name.rsplit("/", 1)[-1]}.isdisjoint(component.harmless)
+
+
+def _find(tree: Tree, path: str) -> tuple[bool, Any]:
     """Whether the path is there, and what it holds."""
     value: Any = tree
     for part in path.split("."):
@@ -226,6 +274,86 @@ def _paths(tree: Tree, prefix: str = "", depth: int = 3) -> list[str]:
     return paths
 
 
+# A job from a component's values.
+
+
+def job_of(
+    component: Component,
+    given: Tree,
+    path: str,
+    version: SystemVersion | None,
+    *,
+    reads: Iterable[Read] = (),
+    ignored: Iterable[str] = (),
+    others: tuple[str, ...] = (),
+    no_all_clear: Iterable[str] = (),
+    parties: Parties = NOBODY,
+) -> Job:
+    """The job that a component's parameters describe; `others` train on the same rows."""
+    settings, rest = read(component, given, path, version)
+    meaning = component.meaning(settings)
+    read_values = [*settings.reads.values(), *meaning.reads]
+    unknown = [line for line in rest if line.endswith(UNKNOWN)]
+    remarks = list(meaning.remarks)
+    if others:
+        remarks.append(
+            f"{', '.join(others)} also train{'s' if len(others) == 1 else ''} on these rows; {path} is read, and what "
+            "all of them show is counted together."
+        )
+    unjudged = [
+        f"{other} trains too, and its own settings are not judged; check it in a file of its own." for other in others
+    ]
+    return Job(
+        component.system,
+        component.name,
+        meaning.keys,
+        component.advice,
+        (*reads, *(_as_taken(one, meaning.keys) for one in read_values if one.value is not None)),
+        (*rest, *ignored),
+        tuple(remarks),
+        parties,
+        _fits(settings) * (1 + len(others)),
+        meaning.decoys,
+        meaning.may_be_fixed,
+        meaning.unprotected,
+        (*(reason for reason in no_all_clear if reason), *unjudged, *unknown),
+    )
+
+
+def _as_taken(one: Read, keys: Mapping[str, Any]) -> Read:
+    taken = keys.get(one.key, one.value)
+    return one if taken == one.value or one.key == "batch_size" else replace(one, taken_as=taken)
+
+
+MOST_FITS = 1000
+
+
+def _fits(settings: Settings) -> int:
+    """How many trainings see the same row: all folds but its own, and each step of a selection."""
+    folds, steps = (settings[key] if settings.has(key) else None for key in ("folds", "steps"))
+    return max(1, min(folds or 2, MOST_FITS) - 1) * max(1, min(steps or 1, MOST_FITS))
+
+
+def version_read(stated: SystemVersion | None, otherwise: Read) -> Read:
+    """The printed line about the version: as stated by the user, or as the file suggests."""
+    return otherwise if stated is None else Read("version", ".".join(map(str, stated)), "file", "--job-version")
+
+
+def parse_version(text: str) -> SystemVersion:
+    """A version as numbers: `1.9.2` or `v2.0.0-beta`."""
+    numbers = text.strip().lstrip("vV").split("-")[0].split(".")
+    try:
+        version = tuple(int(part) for part in numbers[:3])
+    except ValueError:
+        version = ()
+    if not version or any(part > 999 for part in version):
+        raise PlanError(f"--job-version: expected the other system's version, such as 1.9.2, got {text[:40]!r}")
+    return version
+
+
+# From what a file may hold to a value. YAML gives texts, and FATE and SecretFlow take numbers in quotes.
+
+
 def shown(value: Any) -> str:
     """A value on one short line."""
     text = value if isinstance(value, str) else repr(value)
@@ -233,10 +361,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
 
 
-# From what a file may hold to what a plan may hold.
-
-
-def whole(name: str, value: Any) -> int:
+def whole(where: str, value: Any) -> int:
     """A whole number, also where the file has it in quotes or with a decimal point."""
     try:
         number = int(value) if isinstance(value, str) else value
@@ -244,10 +369,10 @@ def whole(name: str, value: Any) -> int:
             raise ValueError
         return int(number)
     except (TypeError, ValueError, OverflowError):
-        raise PlanError(f"{name}: expected a whole number in the job file, got {shown(value)}") from None
+        raise PlanError(f"{where}: expected a whole number in the job file, got {shown(value)}") from None
 
 
-def number(name: str, value: Any) -> float:
+def number(where: str, value: Any) -> float:
     """A finite number, also where the file has it in quotes."""
     try:
         result = float("nan") if isinstance(value, bool) else float(value)
@@ -255,12 +380,38 @@ def number(name: str, value: Any) -> float:
             raise ValueError
         return result
     except (TypeError, ValueError, OverflowError):
-        raise PlanError(f"{name}: expected a number in the job file, got {shown(value)}") from None
+        raise PlanError(f"{where}: expected a number in the job file, got {shown(value)}") from None
 
 
-def flag(value: Any) -> bool:
-    """True or false, also where the file writes it as text."""
-    return value.strip().lower() in ("true", "1", "yes") if isinstance(value, str) else bool(value)
+def flag(where: str, value: Any) -> bool:
+    """True or false, also where the file writes it as text; nothing is false."""
+    text = word(where, value)
+    if text not in (*TRUE, *FALSE):
+        raise PlanError(f"{where}: expected true or false in the job file, got {shown(value)}")
+    return text in TRUE
+
+
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "none")
+
+
+def word(where: str, value: Any) -> str:
+    """A name in lower case; `none` for nothing."""
+    if isinstance(value, Mapping | list):
+        raise PlanError(f"{where}: expected a name in the job file, got {shown(value)}")
+    text = str(value).strip().lower()
+    return "none" if text in ("", "null", "~") else text
+
+
+def batch(where: str, value: Any) -> int | str:
+    """A batch's rows; FATE writes -1, 0 or nothing for all of them."""
+    if not isinstance(value, Mapping | list | bool) and word(where, value) in ("-1", "0", "none", "-1.0"):
+        return ALL_ROWS
+    return whole(where, value)
+
+
+def anything(where: str, value: Any) -> Any:
+    """Whatever the file has: that it is there is what counts."""
+    return None if not isinstance(value, Mapping | list) and word(where, value) == "none" else value
 
 
 def mapping(tree: Any, name: str) -> Tree:
@@ -271,4 +422,4 @@ def mapping(tree: Any, name: str) -> Tree:
 
 def listed(value: Any) -> list[Any]:
     """A list, or one value as a list."""
-    return list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+    return list(value) if isinstance(value, list) else [] if value is None else [value]

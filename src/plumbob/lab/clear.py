@@ -6,6 +6,7 @@ what they leave: one transcript a party.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -13,15 +14,18 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking import study
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, stream
 from plumbob.errors import DataError
+from plumbob.lab.flips import flipped_signs
+from plumbob.lab.transcript import Transcript, flipped_labels
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
 from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
-from plumbob.protocol import flips, row_noise
+from plumbob.privacy.discrete_gaussian import Draw
+from plumbob.privacy.rows import RowCost
+from plumbob.protocol import row_noise
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.party import AfterStep, row_weights
-from plumbob.protocol.transcript import Transcript
 
 
 @dataclass
@@ -44,13 +48,15 @@ def train_clear(
     seed: bytes,
     progress: AfterStep | None = None,
     held_out_key: bytes = b"",
+    shards: Mapping[str, Shard] = MappingProxyType({}),
 ) -> tuple[list[Transcript], dict[str, Shard]]:
     """Train all parties in one place; `tables` are aligned, `seed` fixes batches and the start.
 
-    `held_out_key` draws the held-out rows by their ids; without one, the seed does.
+    `held_out_key` draws the held-out rows by their ids; without one, the seed does. `shards` are rows that are prepared
+    already.
     """
     refuse_large_delta(plan, min(map(len, tables.values()), default=0))
-    parties = _open_parties(plan, tables, seed, held_out_key or seed)
+    parties = _open_parties(plan, tables, seed, held_out_key or seed, shards)
     rows = len(parties[0].shard)
     steps = all_steps(rows, plan)
     generator = stream(seed, "noise")
@@ -65,7 +71,9 @@ def train_clear(
     }
 
 
-def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes, key: bytes) -> list[OpenParty]:
+def _open_parties(
+    plan: Plan, tables: Mapping[str, Table], seed: bytes, key: bytes, shards: Mapping[str, Shard]
+) -> list[OpenParty]:
     joint_start = starting_weights(plan.start, plan.columns, stream(seed, "starting weights"))
     parties, before = [], 0
     for party in plan.learners:
@@ -73,7 +81,7 @@ def _open_parties(plan: Plan, tables: Mapping[str, Table], seed: bytes, key: byt
         draw = stream(seed, f"home of {party.name}").bytes
         ruled = plan.on(_trained_rows(plan, tables))
         treatment = row_noise.HomeTreatment(ruled, party.name, draw, failure=0.0) if plan.noise == "rows" else None
-        shard = build_shard(tables[party.name], plan, party.name, key, treatment)
+        shard = shards.get(party.name) or build_shard(tables[party.name], plan, party.name, key, treatment)
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
         start[: party.features] = joint_start[before : before + party.features]
@@ -93,10 +101,21 @@ def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Ge
     if (cost := row_noise.row_cost(plan, failure=0.0)) is None:
         return None
     columns = [len(party.start) for party in parties]
-    drawn: Matrix = np.sum(
-        [row_noise.noise_of_a_run(plan, cost, sum(columns), generator.bytes) for _ in parties], axis=0
-    )
+    drawn: Matrix = np.sum([noise_of_a_run(plan, cost, sum(columns), generator.bytes) for _ in parties], axis=0)
     return np.split(drawn, np.cumsum(columns)[:-1], axis=1)
+
+
+def noise_of_a_run(plan: Plan, cost: RowCost, columns: int, draw: Draw) -> Matrix:
+    """One party's noise on all coordinates, one row per pass, in the units of a sum of residuals times rows."""
+    drawn = row_noise.whole_noise_of_a_run(cost, columns, draw).astype(np.float64)
+    return drawn * 2.0 ** -(plan.feature_bits + plan.residual_bits)
+
+
+def cut_residuals(plan: Plan, residuals: Vector) -> Vector:
+    """Residuals rounded toward zero to whole units of 2**-residual_bits, as the encrypted protocol cuts them."""
+    scale = 2.0**plan.residual_bits
+    cut: Vector = np.trunc(residuals * scale) / scale
+    return cut
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -112,7 +131,7 @@ def _labels(plan: Plan, label_party: OpenParty, seed: bytes) -> TrainingLabels:
     if y is None:
         raise DataError(f"{label_party.name}: expected labels, its table has none")
     drawn = stream(seed, "flipped labels").bytes(8 * len(y))
-    signs = flips.flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
+    signs = flipped_signs(logistic.signs_of(y), plan.label_flip_epsilon, drawn)
     return TrainingLabels(signs, row_weights(plan, y, label_party.shard.weights))
 
 
@@ -141,7 +160,7 @@ def _step(
     scores = [X @ party.descent.weights for X, party in zip(features, parties, strict=True)]
     residuals = sigmoid.residuals(np.sum(scores, axis=0), labels.signs[batch.rows]) * labels.weights[batch.rows]
     if on_sums is not None:
-        residuals = row_noise.cut_residuals(plan, residuals)
+        residuals = cut_residuals(plan, residuals)
     for party, X, added, own in zip(parties, features, *noise, strict=True):
         party.sums.append(logistic.residual_sums(X, residuals + added))
         if own.any():
@@ -170,5 +189,5 @@ def _transcript(plan: Plan, party: OpenParty, seed: bytes, signs: Vector) -> Tra
         sums=np.array(party.sums).reshape(len(party.sums), -1),
         weights=party.descent.weights,
         own_noise=np.array(party.own_noise) if party.own_noise else None,
-        flipped=flips.flipped_labels(plan, party.shard.y, signs),
+        flipped=flipped_labels(plan, party.shard.y, signs),
     )

@@ -16,14 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from plumbob.checking.check import check
+from plumbob.checking.filing import figures_of_run, with_findings
+from plumbob.checking.headlines import headlines
+from plumbob.checking.judgement import HEADINGS
+from plumbob.checking.words import CHEATING, LEAKS
 from plumbob.counting import decimal, percent, seconds, size
 from plumbob.data import Batch
 from plumbob.datasets import LOANS_PARTIES
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import in_clear
-from plumbob.lab.audit.filing import with_findings
 from plumbob.lab.audit.redteam import passive_names
-from plumbob.lab.audit.truth import Truth
 from plumbob.lab.exchange import engines
 from plumbob.lab.reports.compared_runs import ComparedRun, LabelsRead, page_of
 from plumbob.lab.simulate import JointModel, Run, train
@@ -32,19 +35,20 @@ from plumbob.lab.simulate.quality import assessed
 from plumbob.plan import Party, Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report.decision import summary_of
-from plumbob.report.page import PageTable, as_text
-from plumbob.report.run import judged, with_interval
+from plumbob.report.quality import with_interval
 from plumbob.report.run import page_of as run_page
+from plumbob.report.tables import PageTable, as_text
 from plumbob.run_folder import REPORT, RunFolder
 
 DATASET = "loans"
 EPSILON = 0.5
 """The epsilon of the noise: at 2, signs of released residuals tell more about 3,200 labels than the plan tolerates."""
+RECOMMENDED = "shares"
 RUNS: Mapping[str, Mapping[str, Any]] = {
     "exchange": {"protocol": "exchange"},
     "exchange with noise": {"protocol": "exchange", "noise": "sound", "epsilon": EPSILON},
     # As a new plan has it, with the number of passes that the public rule gives: what we recommend, shown as it is.
-    "shares": {"protocol": "shares", "open": "never", "epochs": 0, "intercept": True, "row_norm": 0.0},
+    RECOMMENDED: {"protocol": "shares"},
 }
 STORIES = {
     "exchange": (
@@ -54,12 +58,10 @@ STORIES = {
         f"the bank adds noise before it encrypts: every label has differential privacy with epsilon {EPSILON:g} and "
         "delta 1e-6, whatever the processor does; nothing is promised about columns"
     ),
-    "shares": "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
+    RECOMMENDED: "nobody sees a gradient, and the weights stay shared: the parties score new rows together",
 }
 CHOOSES = "label-chosen-rows"
 """The attack that is judged on the few people it chose, so that its rate says nothing about all labels."""
-BAR = 30
-"""How many characters in a terminal stand for all labels."""
 ON_RECORDS = tuple(passive_names())
 FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
 
@@ -120,25 +122,28 @@ def plan_for(name: str, settings: DemoSettings) -> Plan:
     common: dict[str, Any] = {
         "title": f"Who pays back: {name}",
         "parties": tuple(Party(party, role, features) for party, role, features in roles),
+        "seed": 1,
+    }
+    studied: dict[str, Any] = {
         "epochs": settings.epochs,
         "batch_size": 16,
         "row_norm": 1.0,
         "intercept": False,
-        "seed": 1,
         "key_bits": settings.key_bits,
         "test_only_keys": settings.key_bits < 2048,
     }
-    return Plan.for_columns(columns).replace(**{**common, **RUNS[name]})
+    return Plan.for_columns(columns).replace(**common, **RUNS[name], **({} if name == RECOMMENDED else studied))
 
 
 def _attack(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Callable[[str], None]) -> Run:
     finished = _train(name, settings, loaded, progress)
     findings = audit(finished, settings.attacks, lambda line: progress(f"{name}: {line}"))
-    return replace(finished, record=with_findings(finished.record, Truth.of(finished), findings))
+    return replace(finished, record=with_findings(finished.record, findings))
 
 
 def _compare(name: str, run: Run, read: LabelsRead) -> ComparedRun:
-    return ComparedRun(name, f"{STORIES[name]}.", run.record, read, f"{FOLDERS[name]}/{REPORT}")
+    beyond = _beyond(run.record) if name == RECOMMENDED else ""
+    return ComparedRun(name, f"{STORIES[name]}.", run.record, read, f"{FOLDERS[name]}/{REPORT}", beyond)
 
 
 def _as_json(compared: ComparedRun) -> dict[str, object]:
@@ -232,12 +237,7 @@ def _lines(compared: Sequence[ComparedRun]) -> Iterator[str]:
     yield from as_text(
         PageTable(["labels right", "by guessing", "by attack", "AUC", "time", "traffic"], [*map(_row, compared)])
     )
-    yield ""
-    for one in compared:
-        guessed, beyond = round(BAR * one.labels.guessed), round(BAR * (one.labels.read - one.labels.guessed))
-        yield f"{one.name:<20} {'.' * guessed}{'#' * beyond}"
-    yield f"{'':<20} . guessed, # read by an attack"
-    yield from ("", *_worth(compared[-1].record), "", *_left_open(compared[-1].record))
+    yield from ("", *_worth(compared[-1].record), "", *_left_open(compared[-1]))
 
 
 def _row(one: ComparedRun) -> list[str]:
@@ -254,10 +254,30 @@ def _worth(record: RunRecord) -> Iterator[str]:
             yield f"  {words:<20} {with_interval(models[model], 'auc')}"
 
 
-def _left_open(record: RunRecord) -> Iterator[str]:
-    """Lines on what the recommended run does not stop."""
-    block = judged(record).headlines.cheating
-    yield f"What shares does not stop. {block.heading}:"
-    yield from (f"  {line.says}" for line in block.lines)
-    if block.nothing:
-        yield f"  {block.nothing}"
+def _could(record: RunRecord, plan: Plan) -> list[str]:
+    """What a party could read under this plan if it cheated, a sentence each, in the words of the record's plan."""
+    leaking = [one for one in check(plan, record.rows) if one.verdict == LEAKS and one.assumes == CHEATING]
+    told = (headlines([one], figures_of_run(record)).cheating.lines for one in leaking)
+    return list(dict.fromkeys(line.says for lines in told for line in lines))
+
+
+def _beyond(record: RunRecord) -> str:
+    """What "blocked" does not say: what a party with other software could do, and the plan that stops it."""
+    plan = record.parsed_plan
+    still = _could(record, plan.replace(evidence="keep", release="replayed"))
+    stopped = [says for says in _could(record, plan) if says not in still]
+    if not stopped:
+        return ""
+    return (
+        f"Blocked while everyone keeps to the protocol: with other software {stopped[0].rstrip('.')}; release = "
+        '"replayed" stops that, because scores then wait until an auditor has replayed the training.'
+    )
+
+
+def _left_open(run: ComparedRun) -> Iterator[str]:
+    """What the recommended run does not stop, by its plan."""
+    yield f"What {run.name} does not stop. {HEADINGS[CHEATING]}:"
+    if run.beyond:
+        yield f"  {run.beyond}"
+    plan = run.record.parsed_plan.replace(evidence="keep", release="replayed")
+    yield from (f"  With data of its choice {says}" for says in _could(run.record, plan))

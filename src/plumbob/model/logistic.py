@@ -5,7 +5,6 @@ One draw over all columns (section 4) makes starting weights depend on the seed 
 protocol; the intercept is not among them and starts at 0. `fit_logistic` is what a party could do alone.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,15 +112,6 @@ def rounded_weights(weights: Vector) -> Vector:
     """Weights rounded as they are used on shares."""
     rounded: Vector = np.rint(weights * 2**WEIGHT_BITS) / 2**WEIGHT_BITS
     return rounded
-
-
-def largest_rate(X: Matrix, momentum: float) -> float:
-    """The rate above which full-batch descent on these columns alone diverges; no slope is steeper than 1/4."""
-    products = np.zeros((X.shape[1], X.shape[1]))
-    for start in range(0, len(X), ROWS_AT_ONCE):
-        products += X[start : start + ROWS_AT_ONCE].T @ X[start : start + ROWS_AT_ONCE]
-    steepest = float(np.linalg.eigvalsh(products / max(1, len(X))).max(initial=0.0)) / 4.0
-    return 2.0 * (1.0 + momentum) / steepest if steepest > 0 else math.inf
 
 
 def stop_if_diverging(scores: Vector, gradient: Vector, sigmoid: Sigmoid, step: int) -> None:

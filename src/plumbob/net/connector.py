@@ -1,8 +1,8 @@
 """This party's place on the network: it listens, dials, and hands over every authenticated connection.
 
-WebSockets over mutual TLS 1.3 with pinned certificates. Nothing of a caller is parsed before its certificate has proved
-who it is; until then it has a deadline, and few may wait at a time (`strangers`). Dialling continues until the
-connector is closed: a connection that ends is dialled again, with growing pauses while that fails.
+Mutual TLS 1.3 with pinned certificates. Nothing of a caller is parsed before its certificate has proved who it is;
+until then it has a deadline, and few may wait at a time (`strangers`). Dialling continues until the connector is
+closed: a connection that ends is dialled again, with growing pauses while that fails.
 """
 
 import logging
@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from plumbob.errors import IdentityError, TransportError
-from plumbob.net import tls, websocket
+from plumbob.net import tls, wire
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import Certificate, Identity, now
 from plumbob.net.memory import Data
 from plumbob.net.strangers import Strangers, await_hello, interrupt
 from plumbob.net.tls import Deadline, Peer, open_tunnel
-from plumbob.net.websocket import Timeouts, WebSocketConnection
+from plumbob.net.wire import Timeouts, Wire
 
 
 class Link(Protocol):
@@ -93,7 +93,7 @@ class Connector:
         self._listener: socket.socket | None = None
         self._strangers = Strangers()
         self._dialled: set[socket.socket] = set()
-        self._live: dict[str, list[WebSocketConnection]] = {peer.name: [] for peer in self._peers}
+        self._live: dict[str, list[Wire]] = {peer.name: [] for peer in self._peers}
         self._reasons: dict[str, TransportError] = {}
         self._told: set[str] = set()
         self._threads: list[threading.Thread] = []
@@ -179,7 +179,7 @@ class Connector:
                 try:
                     peer = tls.proven_peer(sock, self._peers)
                     where = f"{peer.name}, who called,"
-                    connection = websocket.answer(sock, peer.name, self._largest, self._timeouts, deadline)
+                    connection = wire.answer(sock, peer.name, self._largest, self._timeouts, deadline)
                 except BaseException:
                     sock.close()
                     raise
@@ -235,7 +235,7 @@ class Connector:
             connection.wait_until_ended()
         return bool(live)
 
-    def _dial(self, peer: Peer, address: Address) -> WebSocketConnection | None:
+    def _dial(self, peer: Peer, address: Address) -> Wire | None:
         deadline = Deadline(self._timeouts.handshake)
         try:
             context = tls.client_context(self._identity, peer)
@@ -245,7 +245,7 @@ class Connector:
                 sock = tls.handshake(context, raw, deadline, server_side=False)
                 try:
                     tls.proven_peer(sock, [peer])
-                    return websocket.dial(sock, peer.name, self._largest, self._timeouts, deadline)
+                    return wire.dial(sock, peer.name, self._largest, self._timeouts, deadline)
                 except BaseException:
                     sock.close()
                     raise
@@ -270,7 +270,7 @@ class Connector:
 
     # What came of it.
 
-    def _hand_over(self, connection: WebSocketConnection) -> None:
+    def _hand_over(self, connection: Wire) -> None:
         """Hand over a connection, and watch it until it has ended."""
         with self._lock:
             live = self._live[connection.peer]
@@ -288,7 +288,7 @@ class Connector:
         with self._lock:
             live.remove(connection)
 
-    def _give(self, connection: WebSocketConnection) -> None:
+    def _give(self, connection: Wire) -> None:
         try:
             self._on_connection(connection)
         except Exception:
@@ -328,7 +328,7 @@ def _refuse_wrong_peers(identity: Identity, peers: Sequence[Peer], listen: str |
         if peer.address is None and listen is None:
             raise TransportError(
                 f"nobody can dial: we have no address of {peer.name} and do not listen ourselves; "
-                f"set `listen` in party.toml, or the address under [peers.{peer.name}]"
+                f"set `listen` in party.toml, or join {peer.name} again with --address HOST:PORT"
             )
         if peer.address is not None:
             Address.parse(peer.address)

@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
 from plumbob.net.connector import Connection
 from plumbob.net.memory import Data
 from plumbob.plan import PARTY_NAME
 from plumbob.plan.writing import MARK_DIGITS, differing_keys
+from plumbob.version import __version__
 
-VERSION = 4
+VERSION = 5
 LARGEST_GREETING = 1024  # bytes
 GREETING_SECONDS = 10.0
 LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.

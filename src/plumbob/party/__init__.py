@@ -2,7 +2,7 @@
 
     from plumbob.party import Home
 
-    home = Home.init("party", "bank", data="bank.csv", label_column="late", listen="0.0.0.0:7700")
+    home = Home.init("party", "bank", data="bank.csv", label="late", listen="0.0.0.0:7700")
     home.invite()                 # a line for the peer
     home = home.join("...")       # the line that the peer sent
     home.propose("joint.toml")    # on all sides at once

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
 
-from plumbob import __version__, counting
+from plumbob import counting
 from plumbob.counting import counted
 from plumbob.data import Table, build_shard, canonical_ids, steps_per_epoch
 from plumbob.data.encoder import encoded_width
@@ -30,14 +30,15 @@ from plumbob.net.address import Proxy
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.net.identity import Certificate, now
-from plumbob.net.websocket import Timeouts
+from plumbob.net.wire import Timeouts
 from plumbob.party import signature
 from plumbob.party.home import Home
 from plumbob.party.party_run import largest_message, topic_of
 from plumbob.party.rows import aligned_table, own_table, rows_kept_in, whole_table
-from plumbob.party.settings import SETTINGS_FILE, HomeSettings
+from plumbob.party.settings import SETTINGS_FILE
 from plumbob.party.status import SECONDS_BETWEEN
 from plumbob.plan import Plan
+from plumbob.version import __version__
 
 AHEAD = timedelta(days=30)
 CLOCK_SECONDS = 60.0
@@ -91,9 +92,9 @@ def examine(
     if not peers:
         yield Check("peers", False, "nobody is joined yet", f"{TO_TYPE}plumbob party join TOKEN")
         return
-    reaches = [reach_of(home.settings, peer.name) for peer in peers]
+    reaches = [reach_of(home, peer.name) for peer in peers]
     names = list(home.pinned) if plan is None else [party.name for party in plan.parties if party.name in home.pinned]
-    yield from (*reaches, *apart(home.settings, names))
+    yield from (*reaches, *apart(home, names))
     possible = [peer for peer, one in zip(peers, reaches, strict=True) if one.is_ok]
     if possible:
         yield from _meet(home, possible, plan, seconds, progress, timeouts)
@@ -103,7 +104,7 @@ def next_step(home: Home, plan: Plan | None, file: str) -> str:
     """The command to type when everything is ready."""
     if plan is None:
         return "next, on all sides at once: plumbob party propose"
-    if plan.party(home.identity.name).role != "arbiter" and not rows_kept_in(home.folder, plan):
+    if not rows_kept_in(home.folder, plan):
         return f"next, on all sides at once: plumbob party align {file}"
     try:
         signature.own_signature(home, plan)
@@ -158,16 +159,16 @@ def _plan_names(home: Home, plan: Plan) -> Iterator[Check]:
 
 
 def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
-    """Whether this party's rows can be read and are what the plan says; an arbiter has none."""
+    """Whether this party's rows can be read and are what the plan says."""
     try:
-        if plan is not None and home.identity.name in (party.name for party in plan.learners):
+        if plan is not None and home.identity.name in (party.name for party in plan.parties):
             yield _fitting(home, plan, own_table(home, plan))
         elif plan is None and home.settings.data:
             table = whole_table(home)
             found = f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}"
             yield Check("table", True, f"{found}; no plan named to compare")
     except (DataError, SettingsError) as error:
-        todo = "correct the file, or `data`, `id_column` and `label_column` in party.toml"
+        todo = "correct the file, or `data`, `id` and `label` in party.toml"
         yield Check("table", False, str(error), todo)
 
 
@@ -213,9 +214,10 @@ def _proxy(url: str) -> Check:
 # Of any two parties of a plan, one must listen where the other can reach it.
 
 
-def reach_of(settings: HomeSettings, peer: str) -> Check:
+def reach_of(home: Home, peer: str) -> Check:
     """How this party and a peer come together, as far as this side knows."""
-    if dialled := settings.addresses.get(peer):
+    settings = home.settings
+    if dialled := home.addresses.get(peer):
         return Check("address", True, f"we connect to it at {dialled}", "", peer)
     if settings.dialled_at:
         return Check("address", True, f"it connects to us at {settings.dialled_at}", "", peer)
@@ -227,9 +229,9 @@ def reach_of(settings: HomeSettings, peer: str) -> Check:
     return Check("address", False, found, todo, peer)
 
 
-def apart(settings: HomeSettings, peers: Collection[str]) -> Iterator[Check]:
+def apart(home: Home, peers: Collection[str]) -> Iterator[Check]:
     """Pairs of peers neither of whom has told us an address: they may not find each other."""
-    silent = [peer for peer in peers if not settings.addresses.get(peer)]
+    silent = [peer for peer in peers if peer not in home.addresses]
     for first, second in combinations(silent, 2):
         found = f"neither {first}'s nor {second}'s invitation has an address, so these two may not reach each other"
         todo = f"let one of them set `listen` in its {SETTINGS_FILE} and invite everybody again"
@@ -294,7 +296,7 @@ def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
     reason = connector.why_not(peer.name)
     if reason is not None:
         # One about certificates says what to do itself.
-        calls = f"let {peer.name} type plumbob party doctor at the same time, or correct its address in party.toml"
+        calls = f"let {peer.name} type plumbob party doctor at the same time, or join it again with --address HOST:PORT"
         return Check("connection", False, str(reason), "" if isinstance(reason, IdentityError) else calls, peer.name)
     if peer.address is None:
         todo = (

@@ -1,6 +1,6 @@
 """What a party keeps so that its auditor can compute its messages again: RUN/evidence/.
 
-    head.json       what the files belong to, and the public half of each file's key; anybody can read it
+    head.json       what the files belong to, and their names; anybody can read it
     root            of all draws
     columns         the table as it was read; in prediction only once a row was asked for
     brought         what the session continues from: the model part, the rows asked for, the rows answered before
@@ -25,7 +25,6 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from plumbob import __version__
 from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import FittedColumns
@@ -35,17 +34,18 @@ from plumbob.net import Data
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.home import Home
-from plumbob.party.sealing import Auditor, SealedContents, SealedFile
+from plumbob.party.sealing import Auditor, AuditorKeys, SealedContents, SealedFile
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
 from plumbob.protocol.handshake import Participant
-from plumbob.protocol.messages import HEADER, Kind, Message
+from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.outcome import account_record
-from plumbob.protocol.schedules import training_schedule
+from plumbob.protocol.shares.sizes import total_bytes
 from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.version import __version__
 
-FORMAT = 2
+FORMAT = 3
 FOLDER, HEAD, COLUMNS = "evidence", "head.json", "columns"
 SESSIONS = "predictions"  # The folder of a run that holds the evidence of its model's use.
 ROOM = 4 << 20  # Bytes besides messages and rows.
@@ -55,7 +55,7 @@ LENGTH = struct.Struct("<Q")
 RECEIVED, SENT, SAID, DECIDED = b"R", b"S", b"O", b"D"
 SAID_IN_FULL = (Kind.SIGNATURE, Kind.HELLO, Kind.NUMBERS, Kind.SEAL)
 """Own messages that are kept in full: they show nothing, and signatures are checked with them before any secret."""
-KINDS = {"labels": "|i1", "held_out": "|b1"}  # Of a table's numbers, besides its columns and weights.
+KINDS = {"labels": "|i1"}  # Of a table's numbers, besides its columns and weights.
 Said = TypeVar("Said")
 
 
@@ -72,8 +72,8 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     items: dict[str, str]
     auditor: str
     certificates: dict[str, str]
-    keys: dict[str, str]
-    """The public half of each file's key, by file."""
+    files: list[str]
+    """The names of the sealed files, each in the head before anything is in it."""
     account: dict[str, str | dict[str, str]] = {}
     """Once every last signature is there: session, commitments, and signatures with the hashes of all streams."""
 
@@ -83,7 +83,7 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def starts(self) -> int:
-        return sum(name.startswith("messages-") for name in self.keys)
+        return sum(name.startswith("messages-") for name in self.files)
 
     def parsed_certificates(self) -> dict[str, Certificate]:
         return {name: Certificate.parse(bytes.fromhex(der)) for name, der in self.certificates.items()}
@@ -129,7 +129,7 @@ class Keeping:
         items = {name: item.hex() for name, item in commitment.items.items()}
         certificates = {name: one.der.hex() for name, one in self.certificates.items()}
         whose = (FORMAT, __version__, self.purpose, self.party, self.plan.hash(), commitment.hash().hex())
-        self._save(Head(*whose, items, self.auditor.fingerprint, certificates, keys={}))
+        self._save(Head(*whose, items, self.auditor.fingerprint, certificates, files=[]))
         self.seal("root", root)
         self.seal("brought", brought)
         if table is not None and self.purpose == "train":
@@ -158,8 +158,9 @@ class Keeping:
         """A new sealed file, which the head names before anything is in it."""
         head = read_head(self.folder / HEAD)
         file = SealedFile(self.folder / name, self.auditor, head.run_bytes)
-        head.keys[name] = file.public.hex()
-        self._save(head)
+        if name not in head.files:
+            head.files.append(name)
+            self._save(head)
         return file
 
     def settle(self, participant: Participant) -> None:
@@ -195,7 +196,7 @@ class Witness:
         self._rows: SealedFile | None = None
 
     def received(self, peer: str, data: Data) -> None:
-        self._begin_with(HEADER.unpack_from(data)[2])
+        self._begin_with(decode_header(data)[0])
         self._add(RECEIVED, peer, data)
 
     def sent(self, peer: str, message: Message, digest: bytes) -> None:
@@ -283,7 +284,7 @@ def packed_table(table: Table) -> Iterator[bytes | memoryview]:
     columns = [_StoredColumn(one.name, one.meaning, one.texts if one.is_text else None) for one in table.columns]
     yield _framed(_StoredTable(table.ids, columns, table.classes, table.choices, table.fitted))
     arrays = {str(place): one.values for place, one in enumerate(table.columns) if not one.is_text}
-    others = {name: getattr(table, name) for name in ("labels", "held_out", "weights")}
+    others = {name: getattr(table, name) for name in ("labels", "weights")}
     yield from packed_numbers({**arrays, **{name: one for name, one in others.items() if one is not None}})
 
 
@@ -310,7 +311,6 @@ def unpacked_table(data: memoryview) -> Table:
         stored.classes,
         stored.fitted,
         stored.choices,
-        held_out=arrays.get("held_out"),
         weights=arrays.get("weights"),
     )
 
@@ -347,16 +347,16 @@ class OpenedEvidence:
 
     folder: Path
     head: Head
-    keys: Mapping[str, bytes]
+    auditor: AuditorKeys
     received: dict[str, list[KeptMessage]] = field(default_factory=dict)
     """By peer, over all starts, each once and in order; `sent` likewise."""
     sent: dict[str, list[KeptMessage]] = field(default_factory=dict)
     decisions: list[bytes] = field(default_factory=list)
 
     @classmethod
-    def open(cls, folder: Path, keys: Mapping[str, bytes]) -> "OpenedEvidence":
+    def open(cls, folder: Path, auditor: AuditorKeys) -> "OpenedEvidence":
         """Open the messages alone: nothing from which a secret could be derived."""
-        evidence = cls(folder, read_head(folder / HEAD), keys)
+        evidence = cls(folder, read_head(folder / HEAD), auditor)
         placed: dict[tuple[bool, str], dict[tuple[int, int, int], KeptMessage]] = {}
         for start in range(1, evidence.head.starts + 1):
             for was_received, peer, place, message in evidence._read_start(start):
@@ -370,17 +370,17 @@ class OpenedEvidence:
         return self._contents(name).read()
 
     def _contents(self, name: str, *, may_end_early: bool = False) -> SealedContents:
-        if name not in self.keys:
-            raise DataError(f"{name}: the head names no key for this part of the evidence, as if it were missing")
-        return SealedContents(self.folder / name, self.keys[name], self.head.run_bytes, may_end_early=may_end_early)
+        if name not in self.head.files:
+            raise DataError(f"{name}: the head does not name this part of the evidence, as if it were missing")
+        return SealedContents(self.folder / name, self.auditor, self.head.run_bytes, may_end_early=may_end_early)
 
     def table(self) -> Table | None:
-        return unpacked_table(memoryview(self.read(COLUMNS))) if COLUMNS in self.head.keys else None
+        return unpacked_table(memoryview(self.read(COLUMNS))) if COLUMNS in self.head.files else None
 
     def numbers(self) -> list[Numbers]:
         """Of the start that settled most; a start repeats what those before it did."""
         found: list[Numbers] = []
-        for name in self.head.keys:
+        for name in self.head.files:
             if name.startswith("rows-"):
                 data = self._contents(name, may_end_early=True).read()
                 found = max(found, list(unpacked_numbers(memoryview(data))), key=len)
@@ -398,7 +398,7 @@ class OpenedEvidence:
                 decisions.append(contents.read(at, length))
                 continue
             was_received, read = what == RECEIVED, partial(contents.read, at, length)
-            _, _, kind, step, sequence, _ = HEADER.unpack(contents.read(at, HEADER.size))
+            kind, step, sequence = decode_header(contents.read(at, HEADER.size))
             seals[was_received, peer, sequence] += kind == Kind.SEAL
             # Seals do not count: several may stand before the same message.
             place = (0, seals[was_received, peer, sequence]) if kind == Kind.SEAL else (1, 0)
@@ -425,10 +425,8 @@ def _records(contents: SealedContents) -> Iterator[tuple[bytes, str, bytes, int,
 
 def evidence_bytes(plan: Plan, name: str, rows: int) -> int:
     """About how many bytes one party keeps of a training: what it receives, its columns, and its numbers."""
-    schedule = training_schedule(plan, rows)
-    received = sum(HEADER.size + due.size for due in schedule.messages() if due.receiver == name)
-    columns = columns_of(plan, name) if plan.party(name).role != "arbiter" else 0
-    return ROOM + received + rows * columns * BYTES_OF_A_CELL
+    received = total_bytes(plan, rows - plan.held_out(rows), receiver=name)
+    return ROOM + received + rows * columns_of(plan, name) * BYTES_OF_A_CELL
 
 
 def refuse_full_disk(folder: Path, needed: int) -> None:
@@ -453,10 +451,11 @@ def auditor_for(home: Home, plan: Plan) -> Auditor:
 
 
 def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> Keeping | None:
-    """How evidence of a session is kept, if the plan wants it; SettingsError where it cannot be."""
-    if not plan.keeps_evidence:
+    """How a session's evidence is kept, if the plan names this party's auditor; SettingsError where it cannot be."""
+    name = home.identity.name
+    if not plan.has_evidence_of(name):
         return None
-    name, auditor = home.identity.name, auditor_for(home, plan)
+    auditor = auditor_for(home, plan)
     refuse_full_disk(folder, evidence_bytes(plan, name, rows))
     certificates = {party.name: home.pinned[party.name] for party in plan.parties if party.name != name}
     certificates[name] = home.identity.certificate

@@ -5,11 +5,12 @@
       certificate.pem     0600  what peers pin
       party.toml          0600  settings; the proxy may have a password in it
       peers/NAME.pem      0600  the certificates of the peers
+      peers/NAME.address  0600  where this party dials that peer; without it the peer dials us
       signed/             plans that this party agreed to: HASH.signature, and HASH.leaks.signature,
                           HASH.cheating.signature and HASH.evidence.signature with what it accepted
       aligned/            the common ids: PARTIES.json, for every plan between these parties
       answered/           how many rows of a plan were answered: HASH.json
-      ledger.db           what runs have spent of each row and of each label
+      ledger.db           what runs have spent of each row
       log.jsonl           what this party did, one JSON object per line (`plumbob.party.log`)
       runs/               see `plumbob.party.plan_runs`
 
@@ -18,7 +19,7 @@ All files are the owner's alone. Nothing in it is shared but the certificate and
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
 from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
+from plumbob.net.address import Address
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import (
     VALID_DAYS,
@@ -41,9 +43,9 @@ from plumbob.net.identity import (
     write_over,
     write_private,
 )
-from plumbob.net.websocket import Timeouts
+from plumbob.net.wire import Timeouts
 from plumbob.party.passphrase import passphrase
-from plumbob.party.settings import PEERS, SETTINGS_FILE, HomeSettings, read_settings, with_address
+from plumbob.party.settings import SETTINGS_FILE, HomeSettings, read_settings
 from plumbob.party.verbs import (
     Align,
     Doctor,
@@ -59,7 +61,6 @@ from plumbob.party.verbs import (
     Sign,
     Train,
 )
-from plumbob.plan import suggestion
 from plumbob.terminal import printable
 from plumbob.verb import Caller
 
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
     from plumbob.party.sealing import Auditor
 
 ALIGNED = "aligned"
+PEERS = "peers"
+ADDRESS = ".address"
 RUNS = "runs"
 LEDGER = "ledger.db"
 Given = ParamSpec("Given")
@@ -109,12 +112,18 @@ class Home:
     """A party's folder, opened: everything in it was checked."""
 
     def __init__(
-        self, folder: Path, identity: Identity, settings: HomeSettings, pinned: Mapping[str, Certificate]
+        self,
+        folder: Path,
+        identity: Identity,
+        settings: HomeSettings,
+        pinned: Mapping[str, Certificate],
+        addresses: Mapping[str, str],
     ) -> None:
         self.folder = folder
         self.identity = identity
         self.settings = settings
         self.pinned = pinned
+        self.addresses = addresses
 
     def __repr__(self) -> str:
         return f"Home({self.identity.name})"
@@ -144,21 +153,12 @@ class Home:
                 "write that name, or make a new identity in another folder"
             )
         pinned = _read_pinned(folder / PEERS)
-        unknown = [name for name in settings.addresses if name not in pinned]
-        if unknown:
-            raise SettingsError(
-                f"{SETTINGS_FILE}: [peers.{unknown[0]}] is not a joined peer{suggestion(unknown[0], list(pinned))}"
-                "; type: plumbob party join TOKEN, or take the section out"
-            )
-        return cls(folder, identity, settings, pinned)
+        return cls(folder, identity, settings, pinned, _read_addresses(folder / PEERS, pinned))
 
     @property
     def peers(self) -> tuple[Peer, ...]:
         """Every pinned peer, by name."""
-        addresses = self.settings.addresses
-        return tuple(
-            Peer(name, certificate.der, addresses.get(name) or None) for name, certificate in self.pinned.items()
-        )
+        return tuple(Peer(name, certificate.der, self.addresses.get(name)) for name, certificate in self.pinned.items())
 
     @property
     def data_file(self) -> Path:
@@ -200,7 +200,7 @@ class Home:
 
     @property
     def ledger_file(self) -> Path:
-        """The file of what runs have spent of each row and of each label."""
+        """The file of what runs have spent of each row."""
         return self.folder / LEDGER
 
     def connector(
@@ -236,11 +236,11 @@ class Home:
         invitation = Invitation.parse(invitation) if isinstance(invitation, str) else invitation
         self._refuse(invitation, replace)
         address = address if address is not None else invitation.address
-        settings = (self.folder / SETTINGS_FILE).read_text(encoding="utf-8")
-        if address is not None:
-            settings = with_address(settings, invitation.name, address)
+        if address:
+            Address.parse(address)
         write_over(self.folder / PEERS / f"{invitation.name}.pem", pem_of(invitation.certificate))
-        write_over(self.folder / SETTINGS_FILE, settings.encode())
+        if address is not None:
+            write_over(self.folder / PEERS / f"{invitation.name}{ADDRESS}", f"{address}\n".encode())
         return self._opened(self.folder, self.identity)
 
     def with_settings(self, settings: HomeSettings) -> Self:
@@ -264,8 +264,8 @@ class Home:
         name: str,
         *,
         data: str | Path = "",
-        id_column: str = "id",
-        label_column: str = "",
+        id: str = "id",
+        label: str = "",
         listen: str = "",
         address: str = "",
         proxy: str = "",
@@ -284,8 +284,8 @@ class Home:
             address=address,
             proxy=proxy,
             data=data or None,
-            id_words=[f"{name}={id_column}"],
-            label_column=label_column,
+            id_words=[f"{name}={id}"],
+            label_column=label,
             days=days,
             reading=reading or ColumnChoices(),
         )
@@ -351,3 +351,16 @@ def _read_pinned(folder: Path) -> dict[str, Certificate]:
             raise IdentityError(f"{file}: the certificate is {certificate.name}'s; join that invitation again")
         pinned[file.stem] = certificate
     return pinned
+
+
+def _read_addresses(folder: Path, pinned: Iterable[str]) -> dict[str, str]:
+    """Where this party dials its peers, by their names; a peer without a line dials us."""
+    addresses = {}
+    for file in (folder / f"{name}{ADDRESS}" for name in pinned):
+        if not file.exists():
+            continue
+        refuse_loose(file)
+        if address := file.read_text(encoding="utf-8").strip():
+            Address.parse(address)
+            addresses[file.name.removesuffix(ADDRESS)] = address
+    return addresses

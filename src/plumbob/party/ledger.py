@@ -1,4 +1,4 @@
-"""Spendings of each person's row and label, over all runs: booked before anything leaves that depends on one.
+"""Spendings of each person's row, over all runs: booked before anything leaves that depends on one.
 
 One file per party. It holds a hash of each id under a key of its own, so that it names nobody, and what every run cost.
 Two tables that share rows share their budget, row by row. A person is an id here: under another id column, the same
@@ -9,9 +9,9 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.errors import BudgetExceededError, DataError
@@ -19,6 +19,8 @@ from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
 
 VERSION = 1
+ROWS = "rows"
+"""What is counted. 0.1.0 also counted labels, in the same tables."""
 SCHEMA = (
     "CREATE TABLE secret (key BLOB NOT NULL)",
     "CREATE TABLE runs (what TEXT, run TEXT, PRIMARY KEY (what, run)) WITHOUT ROWID",
@@ -65,10 +67,9 @@ class EpsilonLimit:
 
 @dataclass(frozen=True)
 class SpendingLedger:
-    """A party's account of what its rows or labels have spent; without its file, nothing is spent."""
+    """A party's account of what its rows have spent; without its file, nothing is spent."""
 
     file: Path
-    what: Literal["rows", "labels"] = "rows"
 
     def book(
         self, run: str, ids: Sequence[str], spending: RowSpending, limit: EpsilonLimit | None = None
@@ -81,17 +82,17 @@ class SpendingLedger:
         delta = limit.delta if limit else USUAL_DELTA
         with self._open() as database:
             before = self._spendings(database, ids)
-            if database.execute("SELECT 1 FROM runs WHERE what = ? AND run = ?", (self.what, run)).fetchone():
+            if database.execute("SELECT 1 FROM runs WHERE what = ? AND run = ?", (ROWS, run)).fetchone():
                 return _most(before, delta)
             # Which row has spent most may change with the run: what counts is what each has spent then.
             after = _most([one + spending for one in before], delta)
             if limit is not None and not limit.allows(after.epsilon(delta)):
                 raise BudgetExceededError(self._refusal(_most(before, delta), after, limit))
-            database.execute("INSERT INTO runs VALUES (?, ?)", (self.what, run))
+            database.execute("INSERT INTO runs VALUES (?, ?)", (ROWS, run))
             database.executemany(
                 "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE"
                 " SET rho = rho + excluded.rho, failure = failure + excluded.failure",
-                ((self.what, person, spending.rho, spending.failure) for person in self._people(database, ids)),
+                ((ROWS, person, spending.rho, spending.failure) for person in self._people(database, ids)),
             )
             return after
 
@@ -114,7 +115,7 @@ class SpendingLedger:
                 database.execute("COMMIT")
         except sqlite3.Error as error:
             raise DataError(
-                f"{self.file}: expected the ledger of what {self.what} have spent ({type(error).__name__}); restore it"
+                f"{self.file}: expected the ledger of what rows have spent ({type(error).__name__}); restore it"
                 " from a copy: without it nobody knows what is left"
             ) from error
 
@@ -146,38 +147,18 @@ class SpendingLedger:
         database.executemany("INSERT OR IGNORE INTO asked VALUES (?)", asked)
         found = database.execute(
             "SELECT MAX(rho), failure FROM spent JOIN asked USING (person) WHERE what = ? GROUP BY failure",
-            (self.what,),
+            (ROWS,),
         )
         return [RowSpending(), *(RowSpending(rho, failure) for rho, failure in found)]
 
     def _refusal(self, before: RowSpending, after: RowSpending, limit: EpsilonLimit) -> str:
         shown = [f"{one.epsilon(limit.delta):.3g}" for one in (before, after)]
         return (
-            f"these {self.what} have spent epsilon {shown[0]} in earlier runs (at delta {limit.delta:g}); this one"
+            f"these rows have spent epsilon {shown[0]} in earlier runs (at delta {limit.delta:g}); this one"
             f" would make it {shown[1]}, and {limit.words}. Nothing about them was sent; raise {limit.setting} in"
-            " party.toml if that is acceptable, or use other rows. The ledger counts by id: to it, a person under"
-            " another id column is another person"
+            " party.toml if that is acceptable, or use other rows. The ledger recognises people by"
+            " id: if two plans use different id columns, it counts one person as two"
         )
-
-
-def book_labels(
-    file: Path, plan: Plan, run: str, ids: Sequence[str], most_epsilon: float = 0.0, most_delta: float = USUAL_DELTA
-) -> float:
-    """Book what a run releases of the labels; returns the epsilon of the label that was released most.
-
-    BudgetExceededError, with nothing booked, where that would be more than `most_epsilon` at `most_delta`, or, if that
-    is 0, more than the plan's epsilon at the plan's delta.
-    """
-    from plumbob.checking.study import label_cost  # Late: only noise on labels has such a cost.
-
-    cost = label_cost(plan)
-    if cost is None:
-        return 0.0
-    limit = EpsilonLimit.of(plan, most_epsilon, most_delta, "label_epsilon")
-    if not limit.is_own:
-        # A plan names the analytic figure: its first run may cost what it costs.
-        limit = replace(limit, epsilon=max(plan.epsilon, cost.zcdp_epsilon(plan.delta)))
-    return SpendingLedger(file, "labels").book(run, ids, RowSpending(cost.rho), limit).epsilon(limit.delta)
 
 
 def _most(spendings: Iterable[RowSpending], delta: float) -> RowSpending:

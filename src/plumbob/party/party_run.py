@@ -29,7 +29,9 @@ from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
-from plumbob.protocol.schedules import training_schedule
+from plumbob.protocol.openings import ASSUMED_ROWS
+from plumbob.protocol.shares.scoring import largest_reply
+from plumbob.protocol.shares.sizes import largest_body
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ BOOKED_AS = "row budget"  # The fact in the journal under which name this run wa
 
 @dataclass(frozen=True, repr=False)
 class PartyRun:
-    """One party's place in a run; an arbiter has no table."""
+    """One party's place in a run; whoever only turns a peer away has no table."""
 
     name: str
     plan: Plan
@@ -88,7 +90,7 @@ class PartyRun:
             kept_up_to_date(self.folder, status) as watch,
             conversation(
                 topic_of(self.plan, purpose, self.list_name),
-                peers_of(self.plan, self.name, purpose),
+                peers_of(self.plan, self.name),
                 journal,
                 self.connector_for,
                 patience=self.patience if patience is None else patience,
@@ -171,10 +173,9 @@ def _ledger(home: Home) -> "SpendingLedger":
     return SpendingLedger(home.ledger_file)
 
 
-def peers_of(plan: Plan, own: str, purpose: Purpose) -> list[str]:
-    """Everybody else that this purpose needs: an arbiter takes part in training alone."""
-    arbiter = None if plan.arbiter is None or purpose == "train" else plan.arbiter.name
-    return [party.name for party in plan.parties if party.name not in (own, arbiter)]
+def peers_of(plan: Plan, own: str) -> list[str]:
+    """Everybody else."""
+    return [party.name for party in plan.parties if party.name != own]
 
 
 def topic_of(plan: Plan, purpose: Purpose, list_name: str = "") -> Greeting:
@@ -189,18 +190,31 @@ def _connector_for(home: Home, plan: Plan, largest_message: int, tell: Tell) -> 
     return partial(home.connector, peers, largest_message, on_refusal=tell)
 
 
-def refuse_study(protocol: str, *, is_for_tests: bool) -> None:
-    """Refuse a protocol that organisations do not run with each other; under test keys, tests still do."""
-    if protocol in PROTOCOLS and not PROTOCOLS[protocol].has_lattices and not is_for_tests:
+def refuse_study(protocol: str) -> None:
+    """Refuse a protocol that organisations do not run with each other."""
+    if protocol in PROTOCOLS and not PROTOCOLS[protocol].has_lattices:
         raise PlanError(
             f'protocol = "{protocol}": organisations run "shares" with each other, where nobody reads a gradient;'
             " study this plan with all tables on one machine: plumbob train PLAN --data PARTY=FILE ..."
         )
 
 
+def _refuse_seed(plan: Plan) -> None:
+    """Refuse a seed that stands in a file, where everybody has to draw it together.
+
+    The hash that parties sign does not say it, so that whoever sends the file could choose which rows train first.
+    """
+    if plan.seed:
+        raise PlanError(
+            f"model.seed: {plan.seed}, where all parties draw it together, and what was signed does not say it; leave"
+            " it out, or use the plan as it was signed"
+        )
+
+
 def refuse_strangers(home: Home, plan: Plan) -> None:
     """Refuse a plan of a study, one that this party is not in, or that names a party which was never joined."""
-    refuse_study(plan.protocol, is_for_tests=plan.test_only_keys)
+    refuse_study(plan.protocol)
+    _refuse_seed(plan)
     names = [party.name for party in plan.parties]
     if home.identity.name not in names:
         raise SettingsError(f"the plan's parties are {', '.join(names)}; we are {home.identity.name}")
@@ -212,13 +226,7 @@ ROOM = 65536  # bytes for the handshake's keys and proofs, and for what carries 
 
 
 def largest_message(plan: Plan, rows: int = 0) -> int:
-    """Bytes of the longest message of the schedule, never too few.
-
-    Where neither the plan nor the caller knows the aligned rows yet, the longest batch that the plan allows is taken;
-    with `batches = "full"` that needs the rows.
-    """
-    known = rows or plan.rows
-    if not known:
-        # No batch can be longer than two that were merged.
-        plan, known = plan.replace(test_share=0.0), 2 * plan.batch_size
-    return training_schedule(plan, known).largest_message + HEADER.size + LONGEST_TEXT + ROOM
+    """Bytes of the longest message of a training, never too few; without rows, for as many as a plan is drafted for."""
+    known = rows or plan.rows or ASSUMED_ROWS
+    longest = max(largest_body(plan, known - plan.held_out(known)), largest_reply(plan))
+    return longest + HEADER.size + LONGEST_TEXT + ROOM

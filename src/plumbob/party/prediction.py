@@ -28,7 +28,7 @@ from plumbob.protocol.prediction import (
     Served,
     SessionLedger,
 )
-from plumbob.protocol.schedules import ROWS_AT_ONCE, SCORE_BYTES
+from plumbob.protocol.scoring import ROWS_AT_ONCE, SCORE_BYTES
 from plumbob.protocol.shares.scoring import largest_reply
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
@@ -153,5 +153,5 @@ def _close(party_run: PartyRun, journal: SqliteJournal, participant: Participant
 
 def _rows_of(party_run: PartyRun) -> Table:
     if party_run.table is None:
-        raise DataError("an arbiter takes no part in prediction")
+        raise DataError("a session of prediction needs this party's table")
     return party_run.table

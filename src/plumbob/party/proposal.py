@@ -12,7 +12,7 @@ somebody at the party that answers.
     PROPOSAL_ROLE       <- both ways ->         PROPOSAL_ROLE
     PROPOSAL_DRAFT      ->
                         <-                      PROPOSAL_WIDTH
-    PROPOSAL_PLAN       ->                      checked: the draft but for encoding and noise, our own width under it,
+    PROPOSAL_PLAN       ->                      checked: the draft but for its encoding, our own width under it,
                                                 and whether its encoding follows from the numbers that it is said to be
                                                 chosen from
 """
@@ -20,8 +20,8 @@ somebody at the party that answers.
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass
 from functools import partial
 
 from plumbob.checking.check import refuse_impossible
@@ -35,21 +35,19 @@ from plumbob.net.reliable import FRAME
 from plumbob.party.conversation import ConnectorFor, conversation
 from plumbob.party.home import Home
 from plumbob.plan import Party, Plan, unready_evidence
-from plumbob.plan.encodings import ENCODING_KEYS, TRIED_BINS, DraftedEncoding, TableSize, encoding_of
-from plumbob.protocol import schedules
+from plumbob.plan.encodings import ENCODING_KEYS, DraftedEncoding, TableSize, row_budget, tried_bins
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.protocol.schedules import Due
 from plumbob.protocol.sqlite_journal import SqliteJournal
 
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16
 TOPIC = Greeting(purpose="propose")
-NUMBERS = struct.Struct(f"<{schedules.PROPOSED_NUMBERS}Q")
+NUMBERS = struct.Struct("<8Q")
 """The width under the draft, rows, numeric columns and levels, and the width under each encoding of the rule."""
 REASON = struct.Struct("<3Q")
 """The rows, numeric columns and levels that the rule was applied to; zeros where somebody chose the encoding."""
-FILLED_IN = (*sorted(ENCODING_KEYS), "l2", "noise", "epsilon", "delta")
+FILLED_IN = (*sorted(ENCODING_KEYS), "l2")
 """The keys that the label party chooses once it has the answers."""
 LABEL, FEATURES = "label", "features"
 DAYS = 365  # That a draft keeps evidence, until somebody writes what the contract says.
@@ -70,6 +68,8 @@ class Proposal:
     """The draft that everybody answers."""
     choose: Callable[[Plan, Sequence[TableSize]], tuple[DraftFor, DraftedEncoding | None]]
     """Makes the plan from the draft with everybody's columns; also gives what its encoding was chosen from."""
+    may_wait: bool = True
+    """Whether a draft between two parties may open scores only after a replay, where the label party has an auditor."""
 
 
 def propose(
@@ -105,22 +105,27 @@ def _roles(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> dic
     """Everybody's role, and the fingerprint of its auditor if it has one."""
     roles = {own: (LABEL if proposal.has_label else FEATURES, proposal.auditor)}
     for channel in channels.values():
-        _follow(channel, schedules.proposed_roles([own, channel.peer]), own)
         channel.send(Kind.PROPOSAL_ROLE, 0, " ".join(roles[own]).strip().encode())
     for peer, channel in channels.items():
-        role, _, auditor = channel.receive(Kind.PROPOSAL_ROLE, 0).decode("utf-8", "replace").partition(" ")
+        role, _, auditor = channel.receive(Kind.PROPOSAL_ROLE, 0, None).decode("utf-8", "replace").partition(" ")
         if role not in (LABEL, FEATURES) or (auditor and not FINGERPRINT.fullmatch(auditor)):
             raise RemoteProtocolError(f"{peer}: its role cannot be read; is its version another one?")
         roles[peer] = role, auditor
     return roles
 
 
-def with_auditors(plan: Plan, auditors: Mapping[str, str]) -> Plan:
-    """The draft with evidence kept, if everybody has an auditor and its messages can be computed again."""
+def with_auditors(plan: Plan, auditors: Mapping[str, str], may_wait: bool = True) -> Plan:
+    """The draft with evidence kept, where that is possible, and between two parties with scores shut until a replay.
+
+    Between two it is enough that the label party has an auditor. Among more, evidence is drafted where everybody has
+    one: nothing waits for a replay there, and evidence of one party alone shows little.
+    """
     named = {party.name: auditors[party.name] for party in plan.parties if party.name in auditors}
-    if not plan.keeps_evidence and (len(named) < len(plan.parties) or not plan.is_closed):
+    waits = may_wait and plan.is_closed and plan.is_between_two and plan.label_party.name in named
+    if not plan.keeps_evidence and not waits and (len(named) < len(plan.parties) or not plan.is_closed):
         return plan
-    return plan.replace(evidence="keep", days=plan.days or DAYS, auditors=named)
+    release = "replayed" if waits else plan.release
+    return plan.replace(evidence="keep", days=plan.days or DAYS, auditors=named, release=release)
 
 
 def _agree(
@@ -131,20 +136,12 @@ def _agree(
     channels: Mapping[str, Channel],
     tell: Callable[[str], None],
 ) -> tuple[Plan, DraftedEncoding | None]:
-    for peer, channel in channels.items():
-        names = [name for name in (own, peer) if name != label_party]
-        _follow(channel, schedules.proposal(label_party, names), own)
     if label_party == own:
         return _draft(own, proposal, auditors, channels, tell)
     plan, reason = _accept(own, proposal, channels[label_party])
-    if with_auditors(plan, auditors).auditors != plan.auditors:
+    if with_auditors(plan, auditors, may_wait=plan.is_replayed).auditors != plan.auditors:
         raise RemoteProtocolError(f"{label_party}: its plan names other auditors than the parties did")
     return plan, reason
-
-
-def _follow(channel: Channel, messages: Iterable[Due], own: str) -> None:
-    listed = [due for due in messages if {due.sender, due.receiver} == {own, channel.peer}]
-    channel.follow([due for due in listed if due.sender == own], [due for due in listed if due.receiver == own])
 
 
 def _draft(
@@ -157,7 +154,7 @@ def _draft(
     """The label party drafts, hears everybody's widths, and sends the plan."""
 
     def accountable(draft_for: DraftFor) -> DraftFor:
-        return lambda parties: with_auditors(draft_for(parties), auditors)
+        return lambda parties: with_auditors(draft_for(parties), auditors, proposal.may_wait)
 
     draft_for = accountable(proposal.draft)
     draft = draft_for(_parties(own, dict.fromkeys((own, *channels), 1)))
@@ -165,11 +162,11 @@ def _draft(
         channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
     answers = {own: _numbers(proposal.table, draft)}
     for peer, channel in channels.items():
-        answers[peer] = NUMBERS.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0))
+        answers[peer] = NUMBERS.unpack(channel.receive(Kind.PROPOSAL_WIDTH, 0, NUMBERS.size))
     tried = [sum(widths) for widths in zip(*(numbers[4:] for numbers in answers.values()), strict=True)]
     widths = [
         f"{width:,} {f'with {bins} bins' if bins else 'as they are'}"
-        for bins, width in zip(TRIED_BINS, tried, strict=True)
+        for bins, width in zip(_tried(draft), tried, strict=True)
     ]
     tell(f"all parties' columns after encoding: {', '.join(widths)}; the plan says which")
     first = draft_for(_parties(own, {name: numbers[0] for name, numbers in answers.items()}))
@@ -190,16 +187,26 @@ def _answer_for(plan: Plan, draft: Plan) -> int:
     chosen = choices_of(plan)
     if chosen == choices_of(draft):
         return 0
-    for place, bins in enumerate(TRIED_BINS, 4):
-        if chosen == EncodingChoices(**encoding_of(bins), rare=draft.rare):
+    for place, bins in enumerate(_tried(draft), 4):
+        if chosen == _choices_with(draft, bins):
             return place
     raise PlanError("nobody said how many columns this plan's encoding gives; choose the encoding with --bins")
 
 
 def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
     """The numbers that a party says of its table."""
-    tried = (width_with(table, bins, draft.rare) for bins in TRIED_BINS)
-    return encoded_width(table, draft), *astuple(size_of(table, draft.rare)), *tried
+    tried = (width_with(table, _choices_with(draft, bins)) for bins in _tried(draft))
+    size = size_of(table, draft.rare, draft.noise == "rows")
+    return encoded_width(table, draft), *astuple(size), *tried
+
+
+def _tried(draft: Plan) -> tuple[int, ...]:
+    """The numbers of bins that the rule may choose under this draft's noise, which is the plan's."""
+    return tried_bins(draft.noise == "rows")
+
+
+def _choices_with(draft: Plan, bins: int) -> EncodingChoices:
+    return choices_of(draft.replace(bins=bins))
 
 
 def _parties(own: str, widths: Mapping[str, int]) -> tuple[Party, ...]:
@@ -211,10 +218,10 @@ def _parties(own: str, widths: Mapping[str, int]) -> tuple[Party, ...]:
 def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, DraftedEncoding | None]:
     """Answer with this party's numbers, and accept only the draft with an encoding, noise and widths filled in."""
     draft = _answered(proposal.table, channel)
-    body = channel.receive(Kind.PROPOSAL_PLAN, 0)
+    body = channel.receive(Kind.PROPOSAL_PLAN, 0, None)
     plan = _unpack(body[REASON.size :], channel.peer)
     rows, numeric, levels = REASON.unpack(body[: REASON.size])
-    reason = DraftedEncoding(rows, numeric, levels, plan.noise == "rows") if rows else None
+    reason = DraftedEncoding(rows, numeric, levels, row_budget(asdict(plan))) if rows else None
     widths = [party.features for party in plan.learners]
     filled_in = {key: getattr(plan, key) for key in FILLED_IN}
     is_party = own in [party.name for party in plan.learners]
@@ -228,7 +235,7 @@ def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, Draft
 
 
 def _answered(table: Table, channel: Channel) -> Plan:
-    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0), channel.peer)
+    draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0, None), channel.peer)
     width, *_ = numbers = _numbers(table, draft)
     if not width:
         raise DataError("this table gives no column that tells rows apart; see the columns that `party propose` lists")

@@ -18,19 +18,20 @@ from typing import Any, NoReturn
 import msgspec
 import numpy as np
 
-from plumbob import __version__
 from plumbob.counting import counted
 from plumbob.crypto import Draws
 from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.data.ids import canonical_ids, own_row
+from plumbob.data.ids import canonical_ids
 from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobError
 from plumbob.net import Data
 from plumbob.net.identity import Certificate
 from plumbob.party.evidence import FOLDER, HEAD, OpenedEvidence, read_head
 from plumbob.party.kept_numbers import exceeded_limit, follows, impossible_in, is_same_part, shapes
 from plumbob.party.prediction import Brought, replay_prediction
+from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
 from plumbob.party.signed_places import SignedPlaces, places_in, signed_places
+from plumbob.party.statements import FORMAT
 from plumbob.plan import Plan
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, Seal, SessionAccount, digest_of_rows
 from plumbob.protocol.channel import Channel
@@ -40,8 +41,8 @@ from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.run_folder import RunFolder
+from plumbob.version import __version__
 
-FORMAT = 2
 NOT_COMPARED = "The rows were not compared with any source."
 NOT_THE_TRAININGS = "The model part was not compared with the one that its training made."
 WHAT = {
@@ -51,7 +52,7 @@ WHAT = {
     "settings": "its settings",
     "brought": "what it brought from earlier sessions",
 }
-Source = Callable[[Table, int], Table]
+Source = Callable[[Table], Table]
 """Reads from the system of record the rows that a party kept; with its place among the parties with rows."""
 
 
@@ -174,7 +175,7 @@ class _NoLink:
 
 def replay(
     folder: Path,
-    keys: Mapping[str, bytes],
+    auditor: AuditorKeys,
     source: Source | None = None,
     progress: AfterStep | None = None,
     trained: str = "",
@@ -195,7 +196,7 @@ def replay(
     if dict(plan.auditors).get(head.party) != head.auditor:
         raise DataError(f"{folder}: the evidence is sealed for another auditor than the plan names for {head.party}")
     with _readable(folder):
-        evidence = OpenedEvidence.open(folder / FOLDER, keys)
+        evidence = OpenedEvidence.open(folder / FOLDER, auditor)
         places = signed_places(evidence, plan)
         journal = ReplayJournal(evidence, plan, places)
     found = _SessionAgain(evidence, plan, journal, places, source, progress).run()
@@ -318,11 +319,10 @@ class _SessionAgain:
                 raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
         if words := impossible_in(plan, head.party, table):
             raise DeviationError(f"its table holds what no file gives ({words}), which cannot follow")
-        if self.source is not None:
-            place = [party.name for party in plan.learners].index(head.party)
-            if digest_of_rows(self.source(table, place)) != digest_of_rows(table):
-                words = "the rows that it calculated with are not those of the table given, and nothing follows"
-                raise DeviationError(words)
+        if self.source is not None and digest_of_rows(self.source(table)) != digest_of_rows(table):
+            raise DeviationError(
+                "the rows that it calculated with are not those of the table given, and nothing follows"
+            )
         names = [party.name for party in plan.parties if party.name in self.evidence.received]
         channels = {name: Channel(name, _NoLink(), journal=journal) for name in names}
         account = SessionAccount(commitment.hash(), ReplaySigner(head.parsed_certificates()))
@@ -358,7 +358,7 @@ class _SessionAgain:
         None is there where the party died between its last message and keeping its part.
         """
         head = self.evidence.head
-        if not head.is_settled and "encoder" not in head.keys:
+        if not head.is_settled and "encoder" not in head.files:
             return ""
         with _readable(self.evidence.folder):
             kept = self.evidence.read("encoder")
@@ -369,16 +369,16 @@ class _SessionAgain:
 
 
 def source_of(file: Path, id_column: str, label_column: str) -> Source:
-    """The same rows, read in the same way from a file that the auditor drew; of pairs, the party's own ones."""
+    """The same rows, read in the same way from a file that the auditor drew."""
 
-    def read(kept: Table, place: int) -> Table:
+    def read(kept: Table) -> Table:
         if kept.labels is not None and not label_column:
             raise DataError(f"{file}: this party has the label; name its column in the file with --label COLUMN")
         table = read_table(file, id_column, label_column if kept.labels is not None else None, choices=kept.choices)
         known = set(canonical_ids(table.ids))
-        if missing := sum(own_row(name, place) not in known for name in kept.ids):
+        if missing := sum(name not in known for name in kept.ids):
             what = counted(missing, "row")
             raise DeviationError(f"{what} that it calculated with are not in the table given, and nothing follows")
-        return replace(in_agreed_order(table, kept.ids, place=place), held_out=kept.held_out)
+        return in_agreed_order(table, kept.ids)
 
     return read

@@ -1,16 +1,11 @@
 """A party's own rows, as its settings name them and as a plan wants them, and which of them all parties have."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from plumbob.data import Table, in_agreed_order, newest_rows, read_table, with_columns
-from plumbob.data.align import refuse_several_rows_of_one
+from plumbob.data import Table, in_agreed_order, read_table, with_columns
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder, write_over
@@ -24,85 +19,32 @@ if TYPE_CHECKING:
 def whole_table(home: Home) -> Table:
     """The table that the settings name, whatever a plan wants of it."""
     settings = home.settings
-    return read_table(home.data_file, settings.id_column, settings.label_column or None, choices=settings.reading)
+    return read_table(home.data_file, settings.id, settings.label or None, choices=settings.reading)
 
 
-def own_table(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
-    """The table that the settings name; DataError for an arbiter, which has none."""
-    _refuse_arbiter(home, plan)
+def own_table(home: Home, plan: Plan, data: str | Path | None = None) -> Table:
+    """The table that the settings name, as the plan wants it."""
     file = data or home.data_file
     is_label_party = plan.label_party.name == home.identity.name
-    label = (home.settings.label_column or None) if is_label_party else None
+    label = (home.settings.label or None) if is_label_party else None
     if is_label_party and label is None:
-        raise DataError("label_column in party.toml: name the column that holds the label")
-    reading = home.settings.reading
-    choices = replace(reading, duplicates=duplicates or reading.duplicates)
-    return with_columns(read_table(file, home.settings.id_column, label, choices=choices), plan)
+        raise DataError("label in party.toml: name the column that holds the label")
+    return with_columns(read_table(file, home.settings.id, label, choices=home.settings.reading), plan)
 
 
-def own_ids(home: Home, plan: Plan, data: str | Path | None = None, duplicates: str | None = None) -> Table:
+def own_ids(home: Home, plan: Plan, data: str | Path | None = None) -> Table:
     """The table without columns: rows to predict may lack a label, and alignment needs only their ids."""
-    _refuse_arbiter(home, plan)
-    choices = replace(ids_only(home), duplicates=duplicates or home.settings.reading.duplicates)
-    return read_table(data or home.data_file, home.settings.id_column, choices=choices)
+    return read_table(data or home.data_file, home.settings.id, choices=ids_only(home))
 
 
 def ids_only(home: Home) -> ColumnChoices:
     """Choices that read the id and no other column."""
-    reading = home.settings.reading
-    return ColumnChoices(columns=(), gaps=reading.gaps, duplicates=reading.duplicates)
-
-
-def place_of(home: Home, plan: Plan) -> int:
-    """This party's place among those that have rows."""
-    return [party.name for party in plan.learners].index(home.identity.name)
+    return ColumnChoices(columns=(), gaps=home.settings.reading.gaps)
 
 
 def aligned_table(home: Home, plan: Plan) -> Table:
     """The common rows of this party's table; DataError before there are any."""
-    aligned = aligned_before(home, plan)
-    whole = own_table(home, plan, duplicates=aligned.duplicates)
-    common = in_agreed_order(whole, aligned.ids, place=place_of(home, plan))
-    if aligned.held_out is not None:
-        common = replace(common, held_out=np.isin(np.arange(len(common)), aligned.held_out))
-    return common
-
-
-def choice_of_held_out(
-    home: Home, plan: Plan, column: str | None, data: str | Path | None, duplicates: str | None = None
-) -> Callable[[tuple[str, ...]], NDArray[np.bool_]] | None:
-    """Chooses the newest of the common rows, by a column of this party's file that need not be a feature."""
-    if plan.held_out_by != home.identity.name:
-        if column is not None:
-            raise DataError(
-                f"--split-by {column}: the plan does not let {home.identity.name} choose the held-out rows; draft one"
-                f" that does, with party propose --held-out-by {home.identity.name} at the label party"
-            )
-        return None
-    if column is None:
-        raise DataError("the plan lets this party choose the held-out rows; add --split-by COLUMN")
-    reading = home.settings.reading
-    ids = ids_only(home)
-    choices = replace(ids, columns=(column,), duplicates=duplicates or reading.duplicates)
-    # Before anybody is met: a column that cannot be read is found here.
-    table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
-    newest_rows(table.columns[0], 0)
-
-    def chosen(ids: tuple[str, ...]) -> NDArray[np.bool_]:
-        (times,) = in_agreed_order(table, ids, place=place_of(home, plan)).columns
-        return newest_rows(times, plan.held_out(len(ids)))
-
-    return chosen
-
-
-def is_arbiter(home: Home, plan: Plan) -> bool:
-    """Whether this party has a key and no rows."""
-    return plan.arbiter is not None and plan.arbiter.name == home.identity.name
-
-
-def _refuse_arbiter(home: Home, plan: Plan) -> None:
-    if is_arbiter(home, plan):
-        raise DataError(f"{home.identity.name} is the arbiter of this plan: it has no rows")
+    return in_agreed_order(own_table(home, plan), aligned_before(home, plan).ids)
 
 
 # The rows that were found in common, kept for every run between the same parties.
@@ -114,19 +56,16 @@ class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ids: tuple[str, ...]
     order_hash: str
     sizes: dict[str, int]
-    held_out: tuple[int, ...] | None = None
-    duplicates: str = "refuse"
-    """How the table of these rows was read where an id is on several rows."""
 
     def __repr__(self) -> str:
         return f"Aligned({len(self.ids)} ids)"
 
 
-def keep_aligned(home: Home, plan: Plan, found: "Alignment", name: str = "", duplicates: str = "refuse") -> Path:
+def keep_aligned(home: Home, plan: Plan, found: "Alignment", name: str = "") -> Path:
     """Keep what was found for every plan between these parties; `name` tells several tables apart."""
     file = _file(home.aligned, plan, name)
     make_private_folder(file.parent)
-    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes, found.held_out, duplicates)
+    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes)
     write_over(file, msgspec.json.encode(kept))
     return file
 
@@ -144,7 +83,6 @@ def aligned_before(home: Home, plan: Plan, name: str = "") -> Aligned:
         ) from None
     except msgspec.DecodeError:
         raise DataError(f"{file}: expected aligned ids; the file is damaged, align again") from None
-    refuse_several_rows_of_one(plan, aligned.duplicates, aligned.ids)
     return aligned
 
 

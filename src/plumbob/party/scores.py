@@ -5,14 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.counting import counted
+from plumbob.counting import counted, decimal
 from plumbob.data import store
 from plumbob.data.encoder import RareRows
+from plumbob.errors import DataError
 from plumbob.model.links import log_odds
+from plumbob.net.identity import write_over
 from plumbob.plan import Plan
+from plumbob.run_folder import RunFolder
 
 SAID = {True: "yes", False: "no", None: ""}
 
@@ -82,3 +86,47 @@ def _lines(
     probabilities = np.exp(-np.logaddexp(0.0, -odds))
     predicted = (classes[int(value > 0)] for value in odds)
     return zip(ids, scores.tolist(), probabilities.tolist(), predicted, strict=True)
+
+
+def quality_in_words(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> str:
+    """How good each model is on these rows, in one line."""
+    return f"AUC, {rows}: {'; '.join(_auc(model, found) for model, found in models.items())}"
+
+
+def _auc(model: str, found: Mapping[str, float | None]) -> str:
+    low, high = found.get("auc_low"), found.get("auc_high")
+    interval = "" if low is None or high is None else f" ({decimal(low)} to {decimal(high)})"
+    return f"{model} {decimal(found.get('auc'))}{interval}, log loss {decimal(found.get('log_loss'))}"
+
+
+# Scores of held-out rows were opened to measure the model; asked for again, they would count again.
+
+
+class _KnownScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of the file: ids, and their scores."""
+
+    ids: list[str]
+    scores: list[float]
+
+
+def keep_scores(run: RunFolder, party: str, ids: Sequence[str], scores: Sequence[float]) -> None:
+    """Keep the scores of a run's held-out rows in the label party's part of the run, for its owner alone."""
+    write_over(_known_file(run, party), msgspec.json.encode(_KnownScores(list(ids), list(scores))))
+
+
+def known_scores(run: RunFolder, party: str) -> dict[str, float]:
+    """The scores that were kept, by id; none where none were. DataError where the file is damaged."""
+    file = _known_file(run, party)
+    try:
+        known = msgspec.json.decode(file.read_bytes(), type=_KnownScores)
+        return dict(zip(known.ids, known.scores, strict=True))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{file}: expected the scores of held-out rows; the file is damaged; remove it, and they are asked for"
+        ) from error
+
+
+def _known_file(run: RunFolder, party: str) -> Path:
+    return run.party_folder(party) / "held-out-scores.json"

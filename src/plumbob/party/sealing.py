@@ -1,9 +1,9 @@
 """Files that only an auditor can open, and the auditor's keys.
 
-A sealed file has a key of its own: HKDF over an X25519 exchange between the auditor's public key and one that is drawn
-for this file and then forgotten, so that not even its writer can read it back. Its segments have at most 1 MiB, each
-encrypted with its number, whether it is the last, and the run that it belongs to. A run that is started again writes
-new files, so no nonce is used twice.
+A sealed file is a row of pieces, each sealed by HPKE (RFC 9180) for the auditor's public key, so that not even its
+writer can read it back. The suite is MLKEM768-X25519, HKDF-SHA256 and AES-256-GCM; its info says which run and file a
+piece belongs to, which piece it is, and whether it is the last. A long message is a piece of its own, or several of 64
+MiB; short ones share a piece.
 
 An auditor is a certificate, by which it signs, and a sealing key. Plans name both by one fingerprint.
 """
@@ -20,52 +20,60 @@ from typing import Self
 
 import msgspec
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.mlkem import MLKEM768PrivateKey, MLKEM768PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import GCM
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.hpke import (
+    AEAD,
+    KDF,
+    KEM,
+    MLKEM768X25519PrivateKey,
+    MLKEM768X25519PublicKey,
+    Suite,
+)
 
 from plumbob.crypto.lattice.context import join
 from plumbob.errors import ROOM_ADVICE, DataError, IdentityError, JournalError, SettingsError
 from plumbob.net.identity import Certificate, Identity, refuse_loose, write_private
 
-SEGMENT = 1 << 20
-BLOCK = 16  # Bytes that AES asks for beyond what it writes.
-NUMBER = struct.Struct("<QI")  # A segment's number and whether it is the last: its nonce.
+SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
+PIECE, ROOM = 64 << 20, 1 << 20  # The most bytes of a piece, and of short messages that share one.
+NUMBER = struct.Struct("<QI")  # A piece's number and whether it is the last.
 SIZE = struct.Struct("<I")
-KEY_BYTES = 32
+LATTICE_BYTES, CURVE_BYTES = 1184, 32  # Of the two halves of a public key.
+SEED_BYTES = 64  # Of the lattice half of a secret key; the other half follows.
 PUBLIC_FILE, SECRET_FILE = "auditor.json", "sealing.key"
 
 
+def _info(run: bytes, file: Path, number: int, is_last: bool) -> bytes:
+    """What a piece belongs to: opened as any other, it is refused."""
+    return join(b"plumbob evidence", run, file.name.encode(), NUMBER.pack(number, is_last))
+
+
 class SealedFile:
-    """A sealed file being written. Each byte is encrypted as it comes, into a buffer that serves all segments."""
+    """A sealed file being written; a long message is a piece of its own, or several, and short ones share one."""
 
     def __init__(self, file: Path, auditor: "Auditor", run: bytes) -> None:
-        secret = X25519PrivateKey.generate()
-        self.public = secret.public_key().public_bytes_raw()
-        """The public half of the exchange, which the auditor needs besides its own key."""
-        self._cipher = AES(_file_key(secret, auditor.sealing, self.public, auditor.sealing, run, file.name))
-        self._file, self._run, self._number, self._filled = file, run, 0, 0
-        self._segment = self._begin()
-        self._buffer = memoryview(bytearray(SEGMENT + BLOCK))
+        self._key = public_key(auditor.sealing)
+        self._file, self._run, self._number, self._waiting = file, run, 0, bytearray()
         self._handle = os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
 
     def write(self, *pieces: bytes | memoryview) -> None:
         for piece in pieces:
             rest = memoryview(piece)
             while rest:
-                part, rest = rest[: SEGMENT - self._filled], rest[SEGMENT - self._filled :]
-                self._filled += self._segment.update_into(part, self._buffer[self._filled :])
-                if self._filled == SEGMENT:
-                    self._end()
+                room = PIECE - len(self._waiting)
+                self._waiting += rest[:room]
+                rest = rest[room:]
+                if len(self._waiting) == PIECE:
+                    self._seal()
+        if len(self._waiting) >= ROOM:
+            # A long message has a piece of its own: whoever reads it needs memory for no other one.
+            self._seal()
 
     def flush(self) -> None:
         """Put everything so far on the disk."""
-        if self._filled:
-            self._end()
+        if self._waiting:
+            self._seal()
         with self._on_disk():
             self._handle.flush()
             os.fsync(self._handle.fileno())
@@ -74,11 +82,10 @@ class SealedFile:
             os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
-        """End the file with a mark that nothing is missing: an empty last segment."""
-        if self._filled:
-            self._end()
-        self._segment = self._begin(is_last=True)
-        self._end()
+        """End the file with a mark that nothing is missing: an empty last piece."""
+        if self._waiting:
+            self._seal()
+        self._seal(is_last=True)
         self.flush()
         self._handle.close()
 
@@ -89,21 +96,13 @@ class SealedFile:
         with suppress(OSError):
             self._handle.close()
 
-    def _begin(self, is_last: bool = False) -> AEADEncryptionContext:
-        place = NUMBER.pack(self._number, is_last)
-        segment = Cipher(self._cipher, GCM(place)).encryptor()
-        segment.authenticate_additional_data(self._run + place)
-        return segment
-
-    def _end(self) -> None:
-        self._segment.finalize()
-        tag, sealed = self._segment.tag, self._buffer[: self._filled]
-        # Before it is written: a segment that could not be is not ended again.
-        self._number, self._filled = self._number + 1, 0
-        self._segment = self._begin()
+    def _seal(self, is_last: bool = False) -> None:
+        sealed = SUITE.encrypt(self._waiting, self._key, _info(self._run, self._file, self._number, is_last))
+        # Before it is written: a piece that could not be is not sealed again.
+        self._number, self._waiting = self._number + 1, bytearray()
         with self._on_disk():
-            for piece in (SIZE.pack(len(sealed) + len(tag)), sealed, tag):
-                self._handle.write(piece)
+            self._handle.write(SIZE.pack(len(sealed)))
+            self._handle.write(sealed)
 
     @contextmanager
     def _on_disk(self) -> Iterator[None]:
@@ -114,34 +113,35 @@ class SealedFile:
 
 
 class SealedContents:
-    """What was written into a sealed file: a segment is decrypted when somebody reads there, and only the last stays.
+    """What was written into a sealed file: a piece is opened when somebody reads there, and only the last one stays.
 
     DataError where it is of another run or was changed, or, unless it may, ends early: a process may have died.
     """
 
-    def __init__(self, file: Path, key: bytes, run: bytes, *, may_end_early: bool = False) -> None:
-        self._file, self._cipher, self._run, self._may_end_early = file, AESGCM(key), run, may_end_early
+    def __init__(self, file: Path, auditor: "AuditorKeys", run: bytes, *, may_end_early: bool = False) -> None:
+        self._file, self._auditor, self._run, self._may_end_early = file, auditor, run, may_end_early
         self._places, self._starts = [0], [0]
-        """Where each segment begins that was met so far, and the next one: in the file, and in what was written."""
+        """Where each piece begins that was met so far, and the next one: in the file, and in what was written."""
         self._is_over = False
         self._kept = -1, b""
 
     def read(self, start: int = 0, size: int | None = None) -> bytes:
-        """Less than asked for where it ends."""
+        """Read from one place on; fewer bytes than asked for where the file ends."""
         return b"".join(self.pieces(start, size))
 
     def pieces(self, start: int = 0, size: int | None = None) -> Iterator[memoryview]:
+        """The same without putting it together."""
         number, end = bisect_right(self._starts, start) - 1, None if size is None else start + size
         while end is None or start < end:
-            if (segment := self._segment(number)) is None:
+            if (opened := self._piece(number)) is None:
                 return
             first = self._starts[number]
-            piece = memoryview(segment)[start - first : None if end is None else end - first]
-            yield piece
-            start, number = start + len(piece), number + 1
+            part = memoryview(opened)[start - first : None if end is None else end - first]
+            yield part
+            start, number = start + len(part), number + 1
 
-    def _segment(self, number: int) -> bytes | None:
-        """None behind the end."""
+    def _piece(self, number: int) -> bytes | None:
+        """A piece, opened; None behind the end."""
         if number == self._kept[0]:
             return self._kept[1]
         is_next = number == len(self._places) - 1
@@ -153,21 +153,25 @@ class SealedContents:
                 raise DataError(f"{self._file}: its end is missing")
             self._is_over = True
             return None
-        found = _opened(self._cipher, sealed, self._run, number)
-        if found is None:
-            raise DataError(f"{self._file}: it is of another run or another start, or was changed")
-        segment, is_last = found
+        opened, is_last = self._opened(sealed, number)
         if is_last and not is_whole_file:
             raise DataError(f"{self._file}: something was added behind its end")
         if is_next:
             self._places.append(end)
-            self._starts.append(self._starts[-1] + len(segment))
+            self._starts.append(self._starts[-1] + len(opened))
             self._is_over = is_last
-        self._kept = number, segment
-        return segment
+        self._kept = number, opened
+        return opened
+
+    def _opened(self, sealed: bytes, number: int) -> tuple[bytes, bool]:
+        """(a piece's contents, whether it is the last)."""
+        for is_last in (False, True):
+            with suppress(InvalidTag, ValueError):
+                return self._auditor.open(sealed, _info(self._run, self._file, number, is_last)), is_last
+        raise DataError(f"{self._file}: it is of another run or another start, or was changed")
 
     def _sealed(self, place: int) -> tuple[bytes, int, bool]:
-        """(a segment as it lies there, nothing where it is torn; where it ends; whether the file does, too)."""
+        """(a piece as it lies there, nothing where it is torn; where it ends; whether the file does, too)."""
         try:
             with self._file.open("rb") as handle:
                 handle.seek(place)
@@ -179,20 +183,12 @@ class SealedContents:
             raise DataError(f"{self._file}: this part of the evidence is missing ({type(error).__name__})") from error
 
 
-def _opened(cipher: AESGCM, sealed: bytes, run: bytes, number: int) -> tuple[bytes, bool] | None:
-    for is_last in (False, True):
-        place = NUMBER.pack(number, is_last)
-        try:
-            return cipher.decrypt(place, sealed, run + place), is_last
-        except InvalidTag:
-            continue
-    return None
-
-
-def _file_key(secret: X25519PrivateKey, other: bytes, public: bytes, sealing: bytes, run: bytes, name: str) -> bytes:
-    shared = secret.exchange(X25519PublicKey.from_public_bytes(other))
-    info = join(b"plumbob evidence", run, name.encode(), public, sealing)
-    return HKDF(hashes.SHA256(), KEY_BYTES, salt=None, info=info).derive(shared)
+def public_key(sealing: bytes) -> MLKEM768X25519PublicKey:
+    """The key that evidence is sealed for, from its bytes; ValueError where they are none."""
+    lattice, curve = sealing[:LATTICE_BYTES], sealing[LATTICE_BYTES:]
+    return MLKEM768X25519PublicKey(
+        MLKEM768PublicKey.from_public_bytes(lattice), X25519PublicKey.from_public_bytes(curve)
+    )
 
 
 class _StoredAuditor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -227,7 +223,7 @@ class Auditor:
     def parse(cls, certificate: str, sealing: str) -> Self:
         """Read both keys from hexadecimal digits."""
         public = bytes.fromhex(sealing)
-        X25519PublicKey.from_public_bytes(public)
+        public_key(public)
         return cls(Certificate.parse(bytes.fromhex(certificate)), public)
 
     def to_json(self) -> bytes:
@@ -240,21 +236,26 @@ class AuditorKeys:
     def __init__(self, folder: Path) -> None:
         refuse_loose(folder / SECRET_FILE, "an auditor's keys are made by: plumbob auditor init NAME")
         self.identity = Identity.load(folder)
-        self._secret = X25519PrivateKey.from_private_bytes((folder / SECRET_FILE).read_bytes())
+        secret = (folder / SECRET_FILE).read_bytes()
+        self._lattice = MLKEM768PrivateKey.from_seed_bytes(secret[:SEED_BYTES])
+        self._curve = X25519PrivateKey.from_private_bytes(secret[SEED_BYTES:])
+        self._secret = MLKEM768X25519PrivateKey(self._lattice, self._curve)
 
     @classmethod
     def create(cls, folder: Path, name: str) -> Self:
         """Make new keys; never over old ones."""
         Identity.create(folder, name)
-        write_private(folder / SECRET_FILE, X25519PrivateKey.generate().private_bytes_raw())
+        lattice, curve = MLKEM768PrivateKey.generate(), X25519PrivateKey.generate()
+        write_private(folder / SECRET_FILE, lattice.private_bytes_raw() + curve.private_bytes_raw())
         made = cls(folder)
         (folder / PUBLIC_FILE).write_bytes(made.public.to_json())
         return made
 
     @property
     def public(self) -> Auditor:
-        return Auditor(self.identity.certificate, self._secret.public_key().public_bytes_raw())
+        halves = (self._lattice.public_key(), self._curve.public_key())
+        return Auditor(self.identity.certificate, b"".join(half.public_bytes_raw() for half in halves))
 
-    def file_key(self, public: bytes, run: bytes, name: str) -> bytes:
-        """The key of one sealed file of one run."""
-        return _file_key(self._secret, public, public, self.public.sealing, run, name)
+    def open(self, sealed: bytes, info: bytes) -> bytes:
+        """Open a piece that was sealed for this auditor and this place; InvalidTag or ValueError where it was not."""
+        return SUITE.decrypt(sealed, self._secret, info)

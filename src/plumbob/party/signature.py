@@ -114,7 +114,7 @@ def swap_signatures(channels: Mapping[str, Channel], own: PlanSignature, plan: P
     """Send our signature to everybody, and return everybody's, checked."""
     for channel in channels.values():
         channel.send(Kind.SIGNATURE, 0, own.signature)
-    signatures = {peer: channel.receive(Kind.SIGNATURE, 0) for peer, channel in channels.items()}
+    signatures = {peer: channel.receive(Kind.SIGNATURE, 0, None) for peer, channel in channels.items()}
     for peer, signature in signatures.items():
         try:
             own.certificates[peer].verify(PURPOSE, plan.hash().encode(), signature)

@@ -7,8 +7,6 @@ signature shows nothing.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import Certificate
 from plumbob.party.evidence import KeptMessage, OpenedEvidence
@@ -110,11 +108,11 @@ def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[st
         raise DataError(
             "evidence: the run ended before everybody had said what it commits to; there is nothing to replay"
         )
-    hellos = {name: msgspec.json.decode(ones[0].body, type=Hello) for name, ones in said.items()}
-    if hellos[head.party].commitment != head.run:
+    hellos = {name: Hello.from_bytes(ones[0].body) for name, ones in said.items()}
+    if hellos[head.party].commitment.hex() != head.run:
         raise DataError(f"evidence: {head.party} committed to something else before the run than what its head says")
     nonces = {name: hello.nonce for name, hello in hellos.items()}
-    commitments = {name: bytes.fromhex(hello.commitment) for name, hello in hellos.items()}
+    commitments = {name: hello.commitment for name, hello in hellos.items()}
     session = session_identity(head.purpose, plan.hash(), nonces, commitments)
     account = SessionAccount()
     account.greeted(session, [party.name for party in plan.parties if party.name in said], commitments)

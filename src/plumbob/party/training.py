@@ -6,9 +6,11 @@ from dataclasses import replace
 from plumbob.arrays import Vector
 from plumbob.crypto.draws import Draws
 from plumbob.data import Batch
+from plumbob.data.cells import inputs_of
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
+from plumbob.party.scores import keep_scores
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
 from plumbob.protocol.handshake import Participant
@@ -117,6 +119,8 @@ def _filed(
         party_run.keeping.close(journal, participant, None if part is None else part.to_json())
     shown = party_record(party_run.plan, party_run.name, part, participant, getattr(party, "noise_draws", 0))
     folder.make_party_folder(party_run.name)
+    if party_run.table is not None:
+        folder.keep_columns(party_run.name, inputs_of(party_run.table))
     if part is not None:
         part.save(folder.part_file(party_run.name))
     record = run_record(party_run.plan, party.engine_name, participant.draws, [shown], party.training_rows, party.seed)
@@ -126,6 +130,8 @@ def _filed(
     alone = weights_alone(party) if scores is not None and isinstance(party, TrainingParty) else None
     if scores is not None and alone is not None and isinstance(party, TrainingParty):
         found, curves = judged_at_home(party, scores, alone)
+        held_out = [party.table.ids[row] for row in party.shard.held_out.tolist()]
+        keep_scores(folder, party_run.name, held_out, scores.tolist())
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     record = replace(
         record,

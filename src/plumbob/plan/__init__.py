@@ -10,7 +10,7 @@ from plumbob.plan.levels import Level, RowLevels, in_words, total_passes
 from plumbob.plan.plan import PAPER, PAPERS_PROTOCOL, Plan, default_of
 from plumbob.plan.protocols import OURS, PROTOCOLS, Protocol
 from plumbob.plan.rules import PARTY_NAME, PROFILE_BITS, unready_evidence
-from plumbob.plan.settings import KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
+from plumbob.plan.settings import KEYS, PARTY_KEYS, ROLES, SECTIONS, VERSION, Heuristic, Party
 from plumbob.plan.writing import toml_value
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "OURS",
     "PAPER",
     "PAPERS_PROTOCOL",
+    "PARTY_KEYS",
     "PARTY_NAME",
     "PROFILE_BITS",
     "PROTOCOLS",

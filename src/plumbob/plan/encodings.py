@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbob.counting import counted
-from plumbob.plan.settings import BIN_SCALE
+from plumbob.plan.settings import BIN_SCALE, PlanSettings, row_burden
 
 BINS_FROM = ((300, 10), (60, 5), (4, 3))
 """Rows per column from which on it has this many bins; below the last it has none."""
-TRIED_BINS = (0, *sorted(bins for _, bins in BINS_FROM))
+ROW_BINS_UP_TO = ((0.0085, 10), (0.012, 6), (0.025, 3))
+"""Under noise for whole rows: the burden of the noise, with these bins, up to which a column has them."""
 LEVELS_OF_A_COLUMN = 4
 """How many levels count as one numeric column: each has one weight, and most have few rows."""
 EXPECTED_VARIANCE = 4.0
@@ -28,12 +29,8 @@ FEW_ROWS, FEW_OF_A_CLASS = 10, 2
 """Rows, and rows of the rarer class, for an encoded column below which a plan is told that it has few."""
 SUGGESTED_TEST_SHARE = 0.2
 """The test share of a plan drafted from tables: without held-out rows nobody learns how good the model is."""
-ENCODING_KEYS = frozenset({"bins", "plain", "missing", "categorical"})
+ENCODING_KEYS = frozenset({"bins"})
 """Keys that choose an encoding; if somebody sets one, nothing is drafted."""
-ENCODED_FOR_NOISE = (
-    'With noise = "rows" columns are not cut into bins, whose cuts would depend on every row: gaps become the mean,'
-    " each level of a text is a column."
-)
 ROWS_TOLD = re.compile(r"^# Drafted for ([0-9,]+) training rows", re.MULTILINE)
 
 
@@ -47,10 +44,8 @@ def suggested_keys(
     common = {"test_share": SUGGESTED_TEST_SHARE, **keys}
     if ENCODING_KEYS & keys.keys():
         return common, None
-    if needs_public_cuts(keys):
-        return {**encoding_of(0, has_row_noise=True), **common}, None
     rows = min(size.rows for size in sizes) if rows is None else rows
-    drafted = DraftedEncoding.of(rows - round(rows * common["test_share"]), sizes, keys.get("noise") == "rows")
+    drafted = DraftedEncoding.of(rows - round(rows * common["test_share"]), sizes, row_budget(keys))
     return {**drafted.keys, **common}, drafted
 
 
@@ -72,17 +67,19 @@ class DraftedEncoding:
     rows: int
     numeric: int
     levels: int
-    has_row_noise: bool = False
-    """Whether there is noise for whole rows; then there is no penalty: nobody measured both together."""
+    budget: tuple[float, float] | None = None
+    """Epsilon and delta of noise for whole rows; then there is no penalty: nobody measured both together."""
 
     @classmethod
-    def of(cls, rows: int, sizes: Sequence[TableSize], has_row_noise: bool = False) -> "DraftedEncoding":
+    def of(cls, rows: int, sizes: Sequence[TableSize], budget: tuple[float, float] | None = None) -> "DraftedEncoding":
         """The rule's choice for all parties; `rows` are those to train on, or the smallest file's if unknown."""
         numeric, levels = (sum(counts) for counts in zip(*((size.numeric, size.levels) for size in sizes), strict=True))
-        return cls(max(1, rows), numeric, levels, has_row_noise)
+        return cls(max(1, rows), numeric, levels, budget)
 
     @property
     def bins(self) -> int:
+        if self.budget is not None:
+            return bins_under_noise(self.rows, self.numeric, self.levels, *self.budget)
         return encoding_for(self.rows, self.numeric, self.levels)[0]
 
     @property
@@ -93,15 +90,15 @@ class DraftedEncoding:
     @property
     def keys(self) -> dict[str, Any]:
         """The keys of the plan that state this encoding."""
-        penalty = {} if self.has_row_noise else {"l2": float(f"{1.0 / (self.C * self.rows):.4g}")}
-        return {**encoding_of(self.bins, self.has_row_noise), **penalty}
+        penalty = {} if self.budget else {"l2": float(f"{1.0 / (self.C * self.rows):.4g}")}
+        return {"bins": self.bins, **penalty}
 
     @property
     def sentence(self) -> str:
         """A sentence for the plan's file and for the screen."""
         per_column = self.rows / max(1.0, self.numeric + self.levels / LEVELS_OF_A_COLUMN)
         chosen = f"each numeric column as it is and in {self.bins} bins" if self.bins else "numeric columns as they are"
-        penalty = "" if self.has_row_noise else f", with l2 = 1 / ({self.C:g} x rows)"
+        penalty = "" if self.budget else f", with l2 = 1 / ({self.C:g} x rows)"
         return (
             f"Drafted for {self.rows:,} training rows, {counted(self.numeric, 'numeric column')} and"
             f" {counted(self.levels, 'level')} "
@@ -122,15 +119,29 @@ def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, flo
     return bins, float(f"{C:.2g}")
 
 
-def encoding_of(bins: int, has_row_noise: bool = False) -> dict[str, Any]:
-    """The plan's keys for plain columns and this many bins; without bins, gaps and texts need their own keys.
+def bins_under_noise(rows: int, numeric_columns: int, levels: int, epsilon: float, delta: float) -> int:
+    """The bins of each numeric column under noise for whole rows, from public numbers: as many as it leaves room for.
 
-    Under noise for whole rows it must not show which columns have gaps.
+    docs/privacy.md says on which tables they gain and what they can cost.
     """
-    if bins:
-        return {"bins": bins, "plain": True, "missing": "refuse", "categorical": "refuse"}
-    gaps = "mean" if has_row_noise else "indicator"
-    return {"bins": 0, "plain": False, "missing": gaps, "categorical": "one-hot"}
+    if not numeric_columns:
+        return 0
+    for most, bins in ROW_BINS_UP_TO:
+        if row_burden(rows, numeric_columns * bins + levels, epsilon, delta) <= most:
+            return bins
+    return 0
+
+
+def tried_bins(has_row_noise: bool) -> tuple[int, ...]:
+    """All numbers of bins that a rule may choose, none among them."""
+    return (0, *sorted(bins for _, bins in (ROW_BINS_UP_TO if has_row_noise else BINS_FROM)))
+
+
+def row_budget(keys: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Epsilon and delta of a plan's noise for whole rows; None where it has none."""
+    if keys.get("noise") != "rows":
+        return None
+    return keys.get("epsilon", PlanSettings.epsilon), keys.get("delta", PlanSettings.delta)
 
 
 def few_rows(rows: int, columns: int, rarer: int | None = None) -> str:
@@ -148,18 +159,6 @@ def few_rows(rows: int, columns: int, rarer: int | None = None) -> str:
     else:
         return ""
     return f"{few}: the model may learn chance; leave columns out, use fewer bins or raise l2"
-
-
-def needs_public_cuts(keys: Mapping[str, Any]) -> bool:
-    """Whether bins would depend on rows that nobody paid for: under noise for whole rows, without stated ranges."""
-    return keys.get("noise") == "rows" and keys.get("scale") != "public"
-
-
-def why_encoded_so(drafted: DraftedEncoding | None, keys: Mapping[str, Any]) -> str:
-    """A line for the screen: the rule's sentence, or why it does not apply; empty if somebody chose the encoding."""
-    if drafted is not None:
-        return drafted.sentence
-    return ENCODED_FOR_NOISE if needs_public_cuts(keys) else ""
 
 
 def rows_drafted_for(text: str) -> int | None:

@@ -5,7 +5,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 LARGEST_NUMBER = 2**63
@@ -28,7 +28,8 @@ class SettingKey:
     above: float = -math.inf  # strict lower limit
     below: float = math.inf  # strict upper limit
     is_usual: bool = False  # one that most people change, so that `--help` shows its flag
-    is_rare: bool = False  # written out only where it is not the default
+    is_study: bool = False  # a study's, which no plan of parties has
+    of_study: tuple[str, ...] = ()  # choices that only a study has
     least: float = -math.inf  # what can be calculated with: these two are said only to those who go beyond them
     most: float = math.inf
     is_fitted: bool = False  # the default depends on the protocol
@@ -43,6 +44,11 @@ class SettingKey:
     def comment(self) -> str:
         """The comment beside the key in the file."""
         return "; ".join(filter(None, [" | ".join(self.choices), self.meaning]))
+
+    @property
+    def of_parties(self) -> "SettingKey":
+        """The key as a plan of parties has it, without the choices that only a study has."""
+        return replace(self, choices=tuple(choice for choice in self.choices if choice not in self.of_study))
 
     @property
     def help(self) -> str:
@@ -104,7 +110,8 @@ class PlanSection:
 
         `None` stands for what nobody said, where the default depends on the protocol.
         """
-        metadata = {"section": self.name, "default": default, "meaning": meaning, **more}
+        is_study = self.name == "study" or more.pop("is_study", False)
+        metadata = {"section": self.name, "default": default, "meaning": meaning, "is_study": is_study, **more}
         return field(default=None if metadata.get("is_fitted") else default, metadata=metadata)
 
     def one_of(self, choices: str, meaning: str, **more: Any) -> Any:

@@ -2,7 +2,7 @@
 
 The first passes only have to find the neighbourhood of the optimum. The rule depends on rows, columns and parties
 alone: no row, column or party may change a level, because that would tell something. benchmarks/levels.py of commit
-ae113e8c has the tables on which it was tuned and judged, docs/scale.md what came out.
+ae113e8c has the tables on which it was tuned and judged, docs/protocol.md what came out.
 """
 
 from collections.abc import Sequence
@@ -76,20 +76,6 @@ def levels_by_rule(rows: int, columns: int, parties: int) -> RowLevels:
         *(Level(size, ladder.middle_passes) for size in middle),
         Level(rows, last_passes),
     )
-
-
-def levels_as_planned(ruled: RowLevels, passes: int, last_passes: int) -> RowLevels:
-    """The rule's samples, with this many passes in all and on all rows; 0 = all of them."""
-    *samples, whole = ruled
-    before = passes - last_passes if last_passes else 0
-    if not samples or not before:
-        return (Level(whole.rows, passes),)
-    # The largest samples are left out first, where there are too few passes for all.
-    while len(samples) > 1 and before <= sum(level.passes for level in samples[1:]):
-        samples.pop()
-    first, *middle = samples
-    rest = before - sum(level.passes for level in middle)
-    return (Level(first.rows, rest), *middle, Level(whole.rows, last_passes))
 
 
 def whole_root(value: int, degree: int) -> int:

@@ -4,6 +4,7 @@ A plan gets defaults for keys that it leaves out: `shares` and `clear` train ali
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, fields
 from itertools import accumulate
 from pathlib import Path
@@ -99,14 +100,15 @@ class Plan(PlanSettings):
     def replace(self, **changes: Any) -> Self:
         """The same plan with other values, by flat names; `features=(11, 12)` changes the parties' columns.
 
-        With another protocol, what was only the old one's default becomes the new one's.
+        With another protocol, what was only the old one's default becomes the new one's, and `shares` keeps none of a
+        study's keys but the seed.
         """
         mistakes = unknown_flags(changes)
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         if changes.get("protocol", self.protocol) != self.protocol:
             values |= {key.name: None for key in KEYS if key.is_fitted and self._is_default(key)}
-            # `plan new` writes the set's number out; in another protocol it means nothing.
-            values["lattice_set"] = 0
+        if changes.get("protocol", self.protocol) == "shares" != self.protocol:
+            values |= {key.name: key.default for key in KEYS if key.is_study and key.name != "seed"}
         values |= changes
         if "features" in values:
             values["parties"] = self._with_widths(values.pop("features"))
@@ -117,11 +119,14 @@ class Plan(PlanSettings):
     def on(self, trained: int) -> Self:
         """This plan as a run with this many training rows follows it.
 
-        Under noise for whole rows the public rule's passes and norm follow from these rows, and are then in its keys.
+        Under noise for whole rows the public rule's passes and norm follow from these rows.
         """
-        if self.noise != "rows" or (self.epochs and self.row_norm):
+        if self.noise != "rows" or self._trained == trained:
             return self
-        return self.replace(epochs=self.passes_over(trained), row_norm=self.norm_over(trained))
+        followed = copy(self)
+        # Not as a plan that somebody wrote: a bound is tried on rows for which its delta would be refused.
+        object.__setattr__(followed, "rows", self.aligned(trained))
+        return followed
 
     def with_names(self, names: Sequence[str]) -> Self:
         """The same plan with other names for its parties with columns; an arbiter keeps its name."""

@@ -23,8 +23,6 @@ class Protocol:
     """Whether a party reads its own gradient in every step; otherwise everything stays shared until it is opened."""
     program: str = ""
     """The module that runs it, with its `PARTY`; empty where all is calculated in one place, or elsewhere."""
-    schedule: str = "plumbob.protocol.schedules.TrainingSchedule"
-    """The class that lists its messages, with its module; by default, only those of every session."""
     carries_row_weights: bool = False
     carries_momentum: bool = False
     has_arbiter: bool = False
@@ -77,7 +75,6 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
                 program="plumbob.lab.exchange.protocol",
-                schedule="plumbob.lab.exchange.schedule.ExchangeSchedule",
             ),
             Protocol(
                 "arbiter",
@@ -86,7 +83,6 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
                 program="plumbob.lab.exchange.arbiter",
-                schedule="plumbob.lab.exchange.schedule.ArbiterSchedule",
                 has_arbiter=True,
             ),
             Protocol(
@@ -96,7 +92,6 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 noises=NO_NOISE | {"rows"},
                 shows_gradients=False,
                 program="plumbob.protocol.shares.training",
-                schedule="plumbob.protocol.shares.schedule.SharesSchedule",
                 carries_row_weights=True,
                 carries_momentum=True,
                 most_parties=MOST_SHARING,

@@ -12,6 +12,7 @@ from plumbob.plan.settings import (
     KEYS,
     LARGEST_FIGURE,
     LARGEST_WIDTH,
+    MOST_ROW_BINS,
     ROLES,
     Heuristic,
     Party,
@@ -109,27 +110,38 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
 
 def rule_mistakes(plan: PlanSettings) -> Mistakes:
     """Mistakes in what the protocol cannot carry."""
-    yield from _data_mistakes(plan)
-    yield from _protocol_mistakes(plan)
-    yield from _descent_mistakes(plan)
-    yield from _lattice_mistakes(plan)
-    yield from _key_mistakes(plan)
-    yield from _noise_mistakes(plan)
-    yield from _evidence_mistakes(plan)
+    of_studies = list(_study_mistakes(plan))
+    yield from of_studies
+    refused = {name for keys, _ in of_studies for name in keys} - {"protocol"}
+    for part in (
+        _data_mistakes,
+        _protocol_mistakes,
+        _descent_mistakes,
+        _key_mistakes,
+        _noise_mistakes,
+        _evidence_mistakes,
+        _release_mistakes,
+    ):
+        # Of a key that is refused altogether, nothing else is said.
+        yield from ((keys, text) for keys, text in part(plan) if not keys & refused)
+
+
+def _study_mistakes(plan: PlanSettings) -> Mistakes:
+    """Keys that a study of `shares` may not set: it trains as parties do, whose plans have none of them."""
+    if not plan.kind.has_lattices:
+        return
+    for key in KEYS:
+        if key.is_study and key.name not in ("protocol", "seed") and getattr(plan, key.name) != key.default:
+            yield (
+                {"protocol", key.name},
+                f'{key.path}: {shown(getattr(plan, key.name))} over "{plan.protocol}", where it is a constant or a'
+                " public rule; leave it out, or study another protocol",
+            )
+    if plan.heuristic != Heuristic():
+        yield {"protocol", "heuristic"}, f'privacy.heuristic: no noise over "{plan.protocol}" needs it; leave it out'
 
 
 def _data_mistakes(plan: PlanSettings) -> Mistakes:
-    if plan.scale == "public" and plan.noise != "rows":
-        yield (
-            {"scale", "noise"},
-            'data.scale: "public" spares the budget of noise = "rows", which this plan has not; set "whitened"',
-        )
-    learners = [party.name for party in plan.learners]
-    if plan.held_out_by and plan.held_out_by not in learners:
-        yield (
-            {"held_out_by", "parties"},
-            f"data.held_out_by: expected one of {', '.join(learners)}, got {shown(plan.held_out_by)}",
-        )
     training_rows = plan.rows - plan.held_out(plan.rows)
     if plan.rows > 0 and plan.batches != "full" and plan.batch_size > training_rows:
         yield (
@@ -150,7 +162,7 @@ def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
     if n_learners > kind.most_parties:
         yield (
             {"protocol", "parties"},
-            f'crypto.protocol: "{protocol}" is for two to {kind.most_parties} parties, got {n_learners}; leave some'
+            f'study.protocol: "{protocol}" is for two to {kind.most_parties} parties, got {n_learners}; leave some'
             ' out, or set protocol = "exchange"',
         )
     if kind.has_arbiter != (plan.arbiter is not None) and not kind.is_foreign:
@@ -159,39 +171,27 @@ def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
             if kind.has_arbiter
             else f'"{protocol}" has no arbiter, but the plan names one; remove it or set protocol = "arbiter"'
         )
-        yield {"protocol", "parties"}, f"crypto.protocol: {text}"
-    if plan.class_weight != "none" and kind.has_lattices and plan.learning_rate:
-        yield (
-            {"class_weight", "protocol", "learning_rate"},
-            f'model.class_weight: "{plan.class_weight}" over "shares" needs the public rate, learning_rate = 0: no row'
-            " then weighs more than 1",
-        )
-    for name in ("class_weight", "row_weights"):
-        if getattr(plan, name) != "none" and not kind.carries_row_weights:
-            cure = '"none", and choose your own threshold for the probabilities of scores.csv'
+        yield {"protocol", "parties"}, f"study.protocol: {text}"
+    for name, unweighted in (("class_weight", "none"), ("row_weights", False)):
+        if getattr(plan, name) != unweighted and not kind.carries_row_weights:
             yield (
                 {name, "protocol"},
-                f'model.{name}: "{getattr(plan, name)}" over "{protocol}": only the label party knows the weights, and'
-                ' the second encrypted vector that they need leaks by itself; set protocol = "shares", which carries'
-                f" them, or {cure if name == 'class_weight' else 'none'}",
+                f'model.{name}: {shown(getattr(plan, name))} over "{protocol}": only the label party knows the'
+                " weights, and the second encrypted vector that they need leaks by itself; set protocol ="
+                f' "shares", which carries them, or {shown(unweighted)}',
             )
     if plan.open == "never" and kind.shows_gradients:
         yield (
             {"open", "protocol"},
-            f'crypto.open: "never" over "{protocol}": each party holds its own weights there; it needs "shares"',
+            f'opening.open: "never" over "{protocol}": each party holds its own weights there; it needs "shares"',
         )
     if plan.unmasked_gradients_for_the_arbiter and not kind.has_arbiter:
         yield (
             {"unmasked_gradients_for_the_arbiter", "protocol"},
-            f'crypto.unmasked_gradients_for_the_arbiter: there is no arbiter over "{protocol}"; set it to false',
-        )
-    if plan.reply_slots and plan.replies != "packed":
-        yield (
-            {"reply_slots", "replies"},
-            f'crypto.reply_slots: replies = "{plan.replies}" has no slots; leave it out, or use "packed"',
+            f'study.unmasked_gradients_for_the_arbiter: there is no arbiter over "{protocol}"; set it to false',
         )
     if plan.replies == "paper" and (reason := _paper_replies_reason(plan)) is not None:
-        yield {"replies", "protocol", "parties"}, f'crypto.replies: "paper" over "{protocol}": {reason}'
+        yield {"replies", "protocol", "parties"}, f'study.replies: "paper" over "{protocol}": {reason}'
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -199,8 +199,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _paper_replies_reason(plan: PlanSettings) -> str | None:
-    if not plan.kind.shows_gradients:
-        return 'nothing is handed back there; use "packed"'
     if plan.kind.lends_keys and not plan.is_between_two:
         return 'the helpers\' masks cancel only in replies cut to their public width; use "packed"'
     return None
@@ -214,7 +212,6 @@ def _descent_mistakes(plan: PlanSettings) -> Mistakes:
             'model.learning_rate: 0 is the public rate, which needs scale = "whitened" and batches = "full"; set a'
             " rate, such as 0.1",
         )
-    yield from _sample_mistakes(plan)
     if plan.momentum and not plan.kind.carries_momentum:
         yield (
             {"momentum", "protocol"},
@@ -228,53 +225,14 @@ def _descent_mistakes(plan: PlanSettings) -> Mistakes:
         )
 
 
-def _sample_mistakes(plan: PlanSettings) -> Mistakes:
-    """Mistakes about a sample of the rows for the first passes."""
-    if not plan.full_passes:
-        return
-    stated = {"full_passes", "epochs", "noise", "protocol", "batches"}
-    if not plan.epochs:
-        yield (
-            stated,
-            f"model.full_passes: {plan.full_passes} with epochs = 0: a public rule says both then; set epochs",
-        )
-    elif plan.full_passes > plan.epochs:
-        yield stated, f"model.full_passes: expected at most the {plan.epochs} epochs, got {plan.full_passes}"
-    elif plan.full_passes < plan.epochs and not plan.follows_rule:
-        yield (
-            stated,
-            f'model.full_passes: {plan.full_passes} over "{plan.protocol}" with batches = "{plan.batches}": only shares'
-            " and clear with full batches train on a sample first; set 0",
-        )
-    elif plan.full_passes < plan.epochs and plan.noise == "rows":
-        yield (
-            stated,
-            f'model.full_passes: {plan.full_passes} of {plan.epochs} with noise = "rows": a public sample hides nobody,'
-            " so every pass uses all rows; set 0",
-        )
-
-
-def _lattice_mistakes(plan: PlanSettings) -> Mistakes:
-    if plan.kind.has_lattices and plan.batches != "full":
-        yield (
-            {"protocol", "batches"},
-            f'model.batches: "{plan.batches}" over "shares": small batches waste its large products; set "full"',
-        )
-    if plan.lattice_set and not plan.kind.has_lattices:
-        yield (
-            {"lattice_set", "protocol"},
-            f'crypto.lattice_set: used in "shares" only, got {plan.lattice_set} with "{plan.protocol}"',
-        )
-
-
 def _key_mistakes(plan: PlanSettings) -> Mistakes:
     if plan.key_bits not in PROFILE_BITS and not plan.test_only_keys:
         yield (
             {"key_bits", "test_only_keys"},
-            f"crypto.key_bits: expected 2048 or 3072, got {plan.key_bits}; others only with test_only_keys = true",
+            f"study.key_bits: expected 2048 or 3072, got {plan.key_bits}; others only with test_only_keys = true",
         )
     elif plan.key_bits % 64:
-        yield {"key_bits", "test_only_keys"}, f"crypto.key_bits: expected a multiple of 64, got {plan.key_bits}"
+        yield {"key_bits", "test_only_keys"}, f"study.key_bits: expected a multiple of 64, got {plan.key_bits}"
 
 
 def _row_mistakes(plan: PlanSettings) -> Mistakes:
@@ -286,14 +244,14 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             ' single rows there, so only labels can be protected; set "sound", or protocol = "shares"',
         )
         return
-    longest = plan.joint_norm * math.sqrt(max(party.features for party in plan.learners) / max(1, plan.columns))
+    widest = max(plan.learners, key=lambda party: party.features)
+    longest = plan.joint_norm * math.sqrt(widest.features / max(1, plan.columns))
     room = 2.0 ** min(MOST_INTEGER_BITS, MOST_ENTRY_BITS - plan.feature_bits)
     if plan.kind.has_lattices and longest >= room:
         yield (
-            {"noise", "row_norm", "feature_bits", "parties"},
-            f'privacy.row_norm: with noise = "rows" a party\'s rows may be {longest:.3g} long, and products carry'
-            f" numbers below {room:g} with feature_bits = {plan.feature_bits}: a row beyond that would stop the run,"
-            " which peers see; lower row_norm or feature_bits",
+            {"noise", "parties"},
+            f'parties: with noise = "rows" {widest.name}\'s rows may be {longest:.3g} long, and products carry numbers'
+            f" below {room:g}: a row beyond that would stop the run, which peers see; leave columns out",
         )
     if not SIGMOIDS[plan.sigmoid].is_bounded:
         yield (
@@ -301,11 +259,11 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             f'model.sigmoid: "{plan.sigmoid}" with noise = "rows": its residuals have no bound, so one row could move'
             ' the model without limit; set "fourier"',
         )
-    if plan.scale not in ("whitened", "public", "none"):
+    if plan.scale not in ("whitened", "none"):
         yield (
             {"noise", "scale"},
             f'data.scale: "{plan.scale}" with noise = "rows": means and deviations depend on every row and are not paid'
-            ' for; set "whitened", whose noisy ranges and covariance are, or "public" with ranges that are stated',
+            ' for; set "whitened", whose noisy ranges and covariance are',
         )
     if plan.batches != "full":
         yield (
@@ -313,29 +271,16 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             f'model.batches: "{plan.batches}" with noise = "rows": each pass must be one noisy sum over all rows; set'
             ' "full"',
         )
-    if plan.bins and plan.scale != "public":
+    if plan.bins > MOST_ROW_BINS or (plan.bins and plan.scale == "none"):
         yield (
             {"noise", "bins", "scale"},
-            f'data.bins: {plan.bins} with noise = "rows": quantile bins depend on every row and are not paid for; set'
-            ' scale = "public", where bins lie within ranges that are stated, or bins = 0',
+            f'data.bins: {plan.bins} with noise = "rows" and scale = "{plan.scale}": their cuts are paid for as ranges'
+            f' are, from a histogram of {MOST_ROW_BINS} cells; set scale = "whitened" and at most {MOST_ROW_BINS} bins',
         )
-    if plan.held_out_by:
-        yield (
-            {"noise", "held_out_by"},
-            f'data.held_out_by: "{plan.held_out_by}" with noise = "rows": which rows are trained on then depends on'
-            " their values, which is not paid for; leave it empty",
-        )
-    if plan.missing == "indicator":
-        yield (
-            {"noise", "missing"},
-            'data.missing: "indicator" with noise = "rows": which columns have gaps depends on single rows; set "mean",'
-            ' or bins with scale = "public"',
-        )
-    if plan.row_weights != "none":
+    if plan.row_weights:
         yield (
             {"noise", "row_weights"},
-            f'model.row_weights: "{plan.row_weights}" with noise = "rows": the promise is about rows that count the'
-            ' same; set "none"',
+            'model.row_weights: true with noise = "rows": the promise is about rows that count the same; set false',
         )
     if plan.class_weight != "none":
         yield (
@@ -395,6 +340,7 @@ def _noise_mistakes(plan: PlanSettings) -> Mistakes:
             f'privacy.noise: "{plan.noise}" over "{plan.protocol}": no residual is released there, so there is nothing'
             ' to add noise to; set "none" or another protocol',
         )
+        return
     if plan.row_norm == 0:
         yield (
             {"noise", "row_norm"},
@@ -438,16 +384,45 @@ def _evidence_mistakes(plan: PlanSettings) -> Mistakes:
             )
 
 
+def _release_mistakes(plan: PlanSettings) -> Mistakes:
+    """Mistakes about scores that wait for a replay. Signing asks for the auditor, as it does for evidence."""
+    if not plan.is_replayed:
+        return
+    if not plan.keeps_evidence:
+        yield (
+            {"release", "evidence"},
+            'opening.release: "replayed" without evidence = "keep": nothing could be replayed; set that, or release ='
+            ' "always"',
+        )
+    if plan.open == "own":
+        yield (
+            {"release", "open"},
+            'opening.release: "replayed" with open = "own": weights are opened when training ends, before any replay;'
+            ' set open = "never", or release = "always"',
+        )
+    if not plan.is_between_two:
+        yield (
+            {"release", "parties"},
+            f'opening.release: "replayed" among {len(plan.learners)} parties: masked numbers are opened in every pass,'
+            ' before any replay; it is for two parties, others set "always"',
+        )
+
+
 def unready_evidence(plan: PlanSettings) -> str | None:
     """What a plan that keeps evidence still lacks before anybody may sign it, or None."""
     if not plan.keeps_evidence:
         return None
     if plan.days == 0:
         return 'accountability.days: with evidence = "keep", say how many days it is kept, as in the contract'
-    missing = [party.name for party in plan.parties if party.name not in dict(plan.auditors)]
-    if missing:
+    how = "the auditor types plumbob auditor init, which prints its fingerprint"
+    if not plan.auditors:
         return (
-            'accountability.auditors: with evidence = "keep" each party names its auditor, and '
-            f"{' and '.join(missing)} named none; the auditor types plumbob auditor init, which prints it"
+            f'accountability.auditors: with evidence = "keep" at least one party names its auditor, and none did; {how}'
+        )
+    label_party = plan.label_party.name
+    if plan.is_replayed and not plan.has_evidence_of(label_party):
+        return (
+            f'accountability.auditors: with release = "replayed" the auditor of {label_party} is named, and it is not;'
+            f" {how}"
         )
     return None

@@ -7,11 +7,11 @@ import math
 from dataclasses import dataclass, field, fields
 
 from plumbob.plan.keys import PlanSection, SettingKey
-from plumbob.plan.levels import RowLevels, levels_as_planned, levels_by_rule, passes_without_sample, total_passes
+from plumbob.plan.levels import Level, RowLevels, levels_by_rule, passes_without_sample, total_passes
 from plumbob.plan.protocols import OTHER_SYSTEMS, PROTOCOLS, Protocol
 from plumbob.plan.sigmoids import SIGMOIDS
 
-VERSION = 2
+VERSION = 3
 BIN_SCALE = 0.6
 """The factor on bins beside their plain column, so that their weights are penalised more.
 
@@ -19,8 +19,8 @@ The plain column says what rises or falls evenly; what is left to the bins is le
 """
 STEP_BITS = 22
 ROLES = ("label", "features", "arbiter")
-SECTIONS = ("parties", "data", "model", "crypto", "privacy", "accountability", "tolerance")
-DATA, MODEL, CRYPTO, PRIVACY, ACCOUNTABILITY, TOLERANCE = map(PlanSection, SECTIONS[1:])
+SECTIONS = ("parties", "data", "model", "opening", "privacy", "accountability", "tolerance", "study")
+DATA, MODEL, OPENING, PRIVACY, ACCOUNTABILITY, TOLERANCE, STUDY = map(PlanSection, SECTIONS[1:])
 # Far beyond what anybody trains with; above them formulas overflow, and keys take days to make.
 LARGEST_KEY_BITS = 8192
 LARGEST_WIDTH = 10**6
@@ -36,6 +36,8 @@ USUAL_EPOCHS = 10
 FEWEST_ROW_PASSES, MOST_ROW_PASSES = 6, 20
 PASSES_AT_FULL_BURDEN = 0.13
 NORM_AT_FULL_BURDEN, LEAST_NORM = 0.12, 0.25
+MOST_ROW_BINS = 64
+"""Under noise for whole rows, a column's cuts are ends of this many cells."""
 
 
 @dataclass(frozen=True)
@@ -67,64 +69,42 @@ class PlanSettings:
     parties: tuple[Party, ...]
     title: str = PlanSection("").key("", "title of the plan", is_usual=True)
 
-    rows: int = DATA.key(0, "aligned rows; 0 = not known yet", low=0, is_usual=True)
+    rows: int = DATA.key(0, "aligned rows if known", low=0, is_usual=True)
     scale: str = DATA.one_of(
-        "whitened standard public none",
-        'how each party scales its own columns, by its own rows; public takes stated ranges and needs noise = "rows"',
+        "whitened standard none",
+        "how each party scales its own columns, by its own rows",
         is_fitted=True,
-    )
-    missing: str = DATA.one_of(
-        "refuse mean indicator",
-        "what becomes of gaps without bins: refused, the mean of the party's training rows, or that and a column that "
-        "marks them",
-    )
-    categorical: str = DATA.one_of(
-        "refuse one-hot",
-        "what becomes of text columns without bins: refused, or one column per level, counted in `features`",
+        is_study=True,
     )
     bins: int = DATA.key(
         0,
-        "quantile bins per numeric column; above 0, they encode texts and gaps too",
+        "bins per numeric column, beside the column itself; texts and gaps are encoded with any number",
         low=0,
         most=LARGEST_BINS,
         is_usual=True,
     )
-    plain: bool = DATA.key(
-        False, "with bins: each numeric column also as it is, clipped and standardised; a gap is its mean"
-    )
-    rare: int = DATA.key(30, "levels with fewer training rows than this are grouped", low=0)
+    rare: int = DATA.key(30, "levels with fewer rows are grouped", low=0)
     test_share: float = DATA.key(
         0.0,
-        "share of the rows held out to measure quality, by a keyed hash of the id",
+        "share of the rows held out for quality, by a keyed hash of the id",
         low=0,
         below=1,
         is_usual=True,
-    )
-    held_out_by: str = DATA.key(
-        "",
-        "party that chooses the held-out rows (party align --split-by) instead of the hash of the id",
-        is_rare=True,
     )
 
     sigmoid: str = MODEL.one_of(
         " ".join(SIGMOIDS),
         "approximation of the sigmoid; fourier in shares and clear, taylor in all but shares, others in clear",
         is_fitted=True,
+        is_study=True,
     )
-    start: str = MODEL.one_of("zero xavier kaiming small normal", "starting weights")
+    start: str = MODEL.one_of("zero xavier kaiming small normal", "starting weights", is_study=True)
     epochs: int = MODEL.key(
         0,
-        'passes over the rows; 0 = a public rule: at most 30, with noise = "rows" 6 to 20, with small batches 10',
+        "passes; 0 = a public rule on the rows that are trained on",
         low=0,
         most=LARGEST_EPOCHS,
         is_usual=True,
-    )
-    full_passes: int = MODEL.key(
-        0,
-        "how many of the last passes use all rows, those before a public sample of them; 0 = all do, or with epochs = 0"
-        " the rule's",
-        low=0,
-        most=LARGEST_EPOCHS,
     )
     batch_size: int = MODEL.key(
         256,
@@ -132,11 +112,13 @@ class PlanSettings:
         low=1,
         is_fitted=True,
         is_usual=True,
+        is_study=True,
     )
     batches: str = MODEL.one_of(
         "full reshuffled fixed",
         "all rows at once, reshuffled for each epoch, which leaks most outside shares, or fixed",
         is_fitted=True,
+        is_study=True,
     )
     momentum: float = MODEL.key(
         0.5,
@@ -144,9 +126,7 @@ class PlanSettings:
         low=0,
         high=LARGEST_MOMENTUM,
         is_fitted=True,
-    )
-    remainder: str = MODEL.one_of(
-        "merge drop", "what becomes of rows left over after the last whole batch: merged into it, or dropped"
+        is_study=True,
     )
     learning_rate: float = MODEL.key(
         0.0,
@@ -154,66 +134,48 @@ class PlanSettings:
         low=0,
         most=LARGEST_FIGURE,
         is_fitted=True,
+        is_study=True,
     )
-    intercept: bool = MODEL.key(True, "whether an intercept is trained")
+    intercept: bool = MODEL.key(True, "whether an intercept is trained", is_study=True)
     l2: float = MODEL.key(0.0, "L2 penalty on the mean loss", low=0, most=LARGEST_PENALTY, is_usual=True)
-    class_weight: str = MODEL.one_of("none balanced", "weight of the classes; balanced in shares and clear only")
-    row_weights: str = MODEL.one_of(
-        "none|label party",
-        "who weighs rows by numbers from 0 to 1: nobody, or the label party by its --weight column; shares and clear",
-        is_rare=True,
-    )
+    class_weight: str = MODEL.one_of("none balanced", "weight of the classes")
+    row_weights: bool = MODEL.key(False, "whether the label party brings weights from 0 to 1")
     seed: int = MODEL.key(
         0,
         "seed of batches and starting weights, for experiments; 0 = drawn by all parties together",
         low=0,
         high=2**63 - 1,
         is_usual=True,
+        is_study=True,
     )
 
-    protocol: str = CRYPTO.one_of(
-        "shares clear exchange arbiter", "protocol to train with", also=OTHER_SYSTEMS, is_usual=True
-    )
-    key_bits: int = CRYPTO.key(
-        2048,
-        "length of Paillier keys; shorter ones only with test_only_keys = true, noted in the record",
-        low=256,
-        most=LARGEST_KEY_BITS,
-    )
-    test_only_keys: bool = CRYPTO.key(False, "allow keys too short to protect anything, for experiments and tests only")
-    replies: str = CRYPTO.one_of(
-        "packed paper",
-        "what exchange and arbiter hand back: packed sums, which limit packing and do not stop it, or whole plaintexts "
-        "as in the paper",
-    )
-    reply_slots: int = CRYPTO.key(0, "most sums in a packed reply; 0 = all that fit", low=0, is_rare=True)
-    feature_bits: int = CRYPTO.key(13, "fraction bits of features", low=1, high=40, is_fitted=True)
-    residual_bits: int = CRYPTO.key(20, "fraction bits of residuals", low=1, high=40)
-    open: str = CRYPTO.one_of(
+    open: str = OPENING.one_of(
         "never own",
-        "who gets the weights after training: nobody, or each party its own",
+        "never: weights stay shared, scores are computed together; own: each party gets its own weights",
         is_fitted=True,
         is_usual=True,
     )
-    most_rows: int = CRYPTO.key(
+    most_rows: int = OPENING.key(
         0,
-        "rows ever scored for the label party, held-out ones included; 0 = as many as are aligned if weights are never "
-        "opened, else any number",
+        "rows ever scored for the label party, held-out ones included; 0 = all aligned rows, or any number if weights "
+        "are opened",
         low=0,
         is_usual=True,
     )
-    lattice_set: int = CRYPTO.key(
-        0, "number of the lattice parameter set; 0 = the smallest that allows the plan", low=0
+    release: str = OPENING.one_of(
+        "always replayed",
+        "replayed: scores only after the label party's auditor replayed its training",
+        is_usual=True,
     )
-    unmasked_gradients_for_the_arbiter: bool = CRYPTO.key(False, "whether gradients go to the arbiter without masks")
 
     noise: str = PRIVACY.one_of(
         "none rows std heuristic sound",
-        "noise: rows protects each row (in shares), sound labels; std and heuristic are the paper's",
+        "rows: a promise about each row",
         is_usual=True,
+        of_study=("std", "heuristic", "sound"),
     )
     noise_std: float = PRIVACY.key(
-        0.0, 'standard deviation of the noise, with noise = "std"', low=0, most=LARGEST_FIGURE
+        0.0, 'standard deviation of the noise, with noise = "std"', low=0, most=LARGEST_FIGURE, is_study=True
     )
     epsilon: float = PRIVACY.key(
         1.0,
@@ -235,29 +197,50 @@ class PlanSettings:
         'joint norm that rows are clipped to; 0 = not (with noise = "rows": by a public rule); other noise needs it',
         low=0,
         most=LARGEST_FIGURE,
+        is_study=True,
     )
     label_flip_epsilon: float = PRIVACY.key(
         0.0,
         "epsilon of labels flipped at random before training; 0 = off",
         low=0,
         most=LARGEST_FLIP_EPSILON,
+        is_study=True,
     )
 
     evidence: str = ACCOUNTABILITY.one_of(
         "none keep",
-        "whether each party keeps, sealed for its auditor, what a replay of its side needs",
+        "whether each party named in auditors keeps, sealed for its auditor, what a replay of its side needs",
         is_usual=True,
     )
     days: int = ACCOUNTABILITY.key(
         0, 'how many days evidence is kept, with evidence = "keep"', low=0, most=LARGEST_DAYS
     )
     auditors: tuple[tuple[str, str], ...] = ()
-    """Each party's auditor: the party's name, and the fingerprint of the auditor's certificate and sealing key."""
+    """The auditors of the parties that keep evidence: the party's name, and the fingerprint of its auditor's keys."""
 
     tolerance_labels: float = TOLERANCE.key(
         0.05, "advantage over the best baseline above which a finding about labels leaks", low=0, high=1
     )
     tolerance_features: float = TOLERANCE.key(0.05, "the same for findings about features and scores", low=0, high=1)
+
+    protocol: str = STUDY.one_of(
+        "shares clear exchange arbiter", "protocol to train with", also=OTHER_SYSTEMS, is_usual=True
+    )
+    key_bits: int = STUDY.key(
+        2048,
+        "length of Paillier keys; shorter ones only with test_only_keys = true, noted in the record",
+        low=256,
+        most=LARGEST_KEY_BITS,
+    )
+    test_only_keys: bool = STUDY.key(False, "allow keys too short to protect anything, for experiments and tests only")
+    replies: str = STUDY.one_of(
+        "packed paper",
+        "what exchange and arbiter hand back: packed sums, which limit packing and do not stop it, or whole plaintexts "
+        "as in the paper",
+    )
+    feature_bits: int = STUDY.key(13, "fraction bits of features", low=1, high=40, is_fitted=True)
+    residual_bits: int = STUDY.key(20, "fraction bits of residuals", low=1, high=40)
+    unmasked_gradients_for_the_arbiter: bool = STUDY.key(False, "whether gradients go to the arbiter without masks")
 
     version: int = VERSION
 
@@ -278,8 +261,17 @@ class PlanSettings:
 
     @property
     def keeps_evidence(self) -> bool:
-        """Whether each party keeps what its auditor needs to compute its messages again."""
+        """Whether each party that has an auditor keeps what the auditor needs to compute the party's messages again."""
         return self.evidence == "keep"
+
+    def has_evidence_of(self, party: str) -> bool:
+        """Whether this party keeps evidence, for the auditor that the plan names for it."""
+        return self.keeps_evidence and party in dict(self.auditors)
+
+    @property
+    def is_replayed(self) -> bool:
+        """Whether no score is computed before the label party's auditor has replayed its training."""
+        return self.release == "replayed"
 
     @property
     def is_between_two(self) -> bool:
@@ -289,7 +281,7 @@ class PlanSettings:
     @property
     def weighs_rows(self) -> bool:
         """Whether some rows count for more than others, by their class or by the label party's choice."""
-        return self.class_weight != "none" or self.row_weights != "none"
+        return self.class_weight != "none" or self.row_weights
 
     @property
     def step_nouns(self) -> tuple[str, str]:
@@ -298,8 +290,8 @@ class PlanSettings:
 
     @property
     def is_whitened(self) -> bool:
-        """Whether columns are whitened at home, be their ranges estimated or stated."""
-        return self.scale in ("whitened", "public")
+        """Whether columns are whitened at home."""
+        return self.scale == "whitened"
 
     @property
     def learners(self) -> tuple[Party, ...]:
@@ -324,16 +316,20 @@ class PlanSettings:
         return sum(party.features for party in self.parties)
 
     @property
+    def counted_columns(self) -> float:
+        """All parties' columns as the public rules of noise for whole rows count them."""
+        return counted_columns(self.columns, self.bins)
+
+    @property
     def blocks(self) -> int:
         """How many parties hold columns; the intercept, which is orthogonal to centred columns, is none of them."""
         return max(1, sum(party.features > 0 for party in self.learners))
 
     def levels(self, rows: int) -> RowLevels:
         """How many passes use how many of this many training rows, by the plan or by the public rule."""
-        ruled = levels_by_rule(rows, self.columns, len(self.learners))
         if self.is_sampled_by_rule:
-            return ruled
-        return levels_as_planned(ruled, self.passes_over(rows), self.full_passes)
+            return levels_by_rule(rows, self.columns, len(self.learners))
+        return (Level(rows, self.passes_over(rows)),)
 
     @property
     def is_sampled_by_rule(self) -> bool:
@@ -367,7 +363,7 @@ class PlanSettings:
         if self.epochs:
             return self.epochs
         if self.noise == "rows" and trained:
-            return row_passes(trained, self.columns, self.epsilon, self.delta)
+            return row_passes(trained, self.counted_columns, self.epsilon, self.delta)
         if not self.follows_rule:
             return USUAL_EPOCHS
         ruled = passes_without_sample(len(self.learners))
@@ -407,7 +403,7 @@ class PlanSettings:
             return self.row_norm
         if not trained:
             return math.sqrt(self.columns)
-        return usual_row_norm(trained, self.columns, self.epsilon, self.delta)
+        return usual_row_norm(trained, self.counted_columns, self.epsilon, self.delta)
 
     def held_out(self, rows: int) -> int:
         """How many of this many aligned rows are kept for testing."""
@@ -421,13 +417,21 @@ class PlanSettings:
         return rows
 
 
-def row_passes(rows: int, columns: int, epsilon: float, delta: float) -> int:
+def counted_columns(columns: float, bins: int) -> float:
+    """Encoded columns, where each bin counts as its variance beside the column that it belongs to.
+
+    A plan does not tell bins from levels, which are more seldom than a column of numbers and count as much.
+    """
+    return columns * (1 + (bins - 1) * BIN_SCALE**2) / bins if bins else float(columns)
+
+
+def row_passes(rows: int, columns: float, epsilon: float, delta: float) -> int:
     """The public rule for passes under noise for whole rows: each divides the budget, so fewer if noise is costly."""
     wanted = PASSES_AT_FULL_BURDEN / row_burden(rows, columns, epsilon, delta)
     return round(min(MOST_ROW_PASSES, max(FEWEST_ROW_PASSES, wanted)))
 
 
-def usual_row_norm(rows: int, columns: int, epsilon: float, delta: float) -> float:
+def usual_row_norm(rows: int, columns: float, epsilon: float, delta: float) -> float:
     """The public rule for the clipping norm: noise grows with it, so rows are shortened where noise is costly.
 
     A row of whitened columns is about sqrt of their number long. Shorter ones keep their directions.
@@ -436,7 +440,7 @@ def usual_row_norm(rows: int, columns: int, epsilon: float, delta: float) -> flo
     return math.sqrt(columns) * min(1.0, max(LEAST_NORM, share))
 
 
-def row_burden(rows: int, columns: int, epsilon: float, delta: float) -> float:
+def row_burden(rows: int, columns: float, epsilon: float, delta: float) -> float:
     """How much noise for whole rows weighs: columns / (rows * sqrt of the budget).
 
     The square root of the budget is about what the usual conversion gives, with a smaller logarithm because the proved
@@ -450,6 +454,8 @@ def row_burden(rows: int, columns: int, epsilon: float, delta: float) -> float:
 KEYS: tuple[SettingKey, ...] = tuple(
     SettingKey(item.name, **item.metadata) for item in fields(PlanSettings) if item.metadata
 )
+PARTY_KEYS = tuple(key for key in KEYS if not key.is_study)
+"""The keys of a plan that parties sign; the others are a study's, all parties of which are one process."""
 FIELD_NAMES = tuple(item.name for item in fields(PlanSettings))
 
 

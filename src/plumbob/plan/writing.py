@@ -9,35 +9,37 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from plumbob.plan.settings import KEYS, SECTIONS, Party, PlanSettings
+from plumbob.plan.keys import SettingKey
+from plumbob.plan.settings import KEYS, PARTY_KEYS, SECTIONS, Party, PlanSettings
 
 HASH_PREFIX = "plumbob plan {version}\n"
 MARK_DIGITS = 4
 # What a plan says besides its keys, first.
-NAMED = {
-    "version": "version",
-    "parties": "parties",
-    "heuristic": "privacy.heuristic",
-    "auditors": "accountability.auditors",
-}
-PATHS = (*NAMED.values(), *(key.path for key in KEYS))
+NAMED = {"version": "version", "parties": "parties", "auditors": "accountability.auditors"}
+PATHS = (*NAMED.values(), *(key.path for key in PARTY_KEYS))
 
 
 def hashed(settings: PlanSettings) -> str:
-    """Hex SHA-256 over all values, defaults included but for rare keys; layout and the order of keys do not matter.
+    """Hex SHA-256 over all values of what the file says; layout and the order of keys do not matter.
 
-    The order of the parties does: it says whose columns come first.
+    The order of the parties does: it says whose columns come first. The seed of a study that trains as parties do is
+    no part of it, so that the study has the hash of their plan.
     """
-    unsaid = _unsaid(settings) | {"version"}
-    said = {name: value for name, value in asdict(settings).items() if name not in unsaid}
+    values = asdict(settings)
+    names = ("title", "parties", "auditors", *(key.name for key in _keys_said(settings)))
+    said = {name: values[name] for name in names if name != "seed" or not settings.kind.has_lattices}
+    if not settings.kind.has_lattices:
+        said["heuristic"] = values["heuristic"]
     canonical = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
     prefix = HASH_PREFIX.format(version=settings.version)
     return hashlib.sha256((prefix + canonical).encode()).hexdigest()
 
 
-def _unsaid(settings: PlanSettings) -> set[str]:
-    """Rare keys at their default, which the hash leaves out."""
-    return {key.name for key in KEYS if key.is_rare and getattr(settings, key.name) == key.default}
+def _keys_said(settings: PlanSettings) -> tuple[SettingKey, ...]:
+    """The keys that the file writes: those of parties, and in a study of another protocol all."""
+    if not settings.kind.has_lattices:
+        return KEYS
+    return tuple(key for key in KEYS if not key.is_study or getattr(settings, key.name) != key.default)
 
 
 def to_toml(settings: PlanSettings, remark: str = "") -> str:
@@ -45,21 +47,23 @@ def to_toml(settings: PlanSettings, remark: str = "") -> str:
 
     The remark, a line, says why it is as it is.
     """
+    is_study = not settings.kind.has_lattices
     sections = {section: [f"[{section}]"] for section in SECTIONS}
-    sections["parties"][0] += '                    # first the label party; an arbiter is { role = "arbiter" }'
+    arbiter = '; an arbiter is { role = "arbiter" }' if is_study else ""
+    sections["parties"][0] += f"                    # first the label party{arbiter}"
     for party in settings.parties:
         sections["parties"].append(f"{party.name} = {_inline(_party_items(party))}")
-    unsaid = _unsaid(settings)
-    for key in KEYS:
-        if key.section and key.name not in unsaid:
+    for key in _keys_said(settings):
+        if key.section:
             line = f"{key.in_file} = {toml_value(getattr(settings, key.name))}"
-            sections[key.section].append(f"{line:<28} # {key.comment}")
-    line = f"heuristic = {_inline(asdict(settings.heuristic))}"
-    sections["privacy"].append(f"{line}        # e = 0: use the actual number of epochs")
+            sections[key.section].append(f"{line:<28} # {(key if is_study else key.of_parties).comment}")
+    if is_study:
+        line = f"heuristic = {_inline(asdict(settings.heuristic))}"
+        sections["privacy"].append(f"{line}        # e = 0: use the actual number of epochs")
     line = f"auditors = {_inline(dict(settings.auditors))}"
-    sections["accountability"].append(f'{line:<28} # with evidence = "keep": each party\'s auditor, by fingerprint')
+    sections["accountability"].append(f'{line:<28} # party = "FINGERPRINT"; who is named here keeps evidence')
     said = f"# {remark}\n" if remark else ""
-    return said + _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values())
+    return said + _head(settings) + "".join("\n".join(lines) + "\n" for lines in sections.values() if lines[1:])
 
 
 def _head(settings: PlanSettings) -> str:
@@ -85,7 +89,7 @@ def toml_value(value: bool | int | float | str) -> str:
 def marks_of(settings: PlanSettings) -> str:
     """Four hexadecimal digits for each value, in the order of the keys."""
     values = asdict(settings)
-    names = (*NAMED, *(key.name for key in KEYS))
+    names = (*NAMED, *(key.name for key in PARTY_KEYS))
     return "".join(_mark(name, values[name]) for name in names)
 
 

@@ -1,12 +1,9 @@
-"""What a party learns from its own rows before training, and pays for: noisy quantiles and noisy second moments.
+"""What a party learns from its own rows before training, and pays for: ranges, cuts into bins, second moments.
 
-Scaling and whitening depend on every row, so under `noise = "rows"` they are releases like any other, although nothing
-is sent: everything later is computed from them. A column's range is two quantiles by the exponential mechanism on a
-public grid; the covariance is a sum of whole numbers with discrete Gaussian noise. Lemmas 8 and 9 of docs/privacy.md.
-
-A party that states its columns' ranges before it looks at its rows (`scale = "public"`) pays for the moments only. A
-data dictionary, which says in words what a column may hold ("age in years", "0 to 6 missed payments", "yes/no"), can
-propose them: what it says about the values' range is public.
+Scaling, bins and whitening depend on every row, so under `noise = "rows"` they are releases like any other, although
+nothing is sent: everything later is computed from them. A column's range is two quantiles by the exponential mechanism
+on a public grid. Its cuts are read off one noisy histogram whose cells follow from that range. The covariance is a sum
+of whole numbers with discrete Gaussian noise. Lemmas 8, 9 and 11 of docs/privacy.md.
 """
 
 import math
@@ -36,6 +33,12 @@ LEAST_GAMMA = 0.01
 MOMENT_BITS = 13
 FINEST, COARSEST = -20, 40
 LARGEST_EXACT = 1 << 53
+CELLS = 64
+"""How many cells a column's histogram has, hence at most one cut fewer."""
+NEAREST_CELL, FARTHEST_CELL = -10, 20
+"""The powers of two at which cells end where a range has no width."""
+BITS_OF_A_STEP = 40
+OUTER_SHARE = 0.02
 
 
 def _public_grid() -> Vector:
@@ -49,7 +52,7 @@ GRID = _public_grid()
 
 @dataclass(frozen=True)
 class Range:
-    """Where a column's values lie, stated or estimated: its middle becomes 0, its ends -1 and 1."""
+    """Where a column's values lie: its middle becomes 0, its ends -1 and 1."""
 
     low: float
     high: float
@@ -60,63 +63,63 @@ class Range:
 
     @property
     def half(self) -> float:
-        """Half its width; 1 where both ends are the same, as for a count that is mostly 0."""
-        return (self.high - self.low) / 2 or 1.0
-
-
-CATEGORY = Range(0.0, 1.0)
-"""The range of a category's own column, known without looking."""
+        """Half its width. Where both ends are the same, 1, as for a count that is mostly 0, or for large values what
+        the public grid cannot tell apart, as for years.
+        """
+        return (self.high - self.low) / 2 or max(1.0, abs(self.low) / 16)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Scaling:
-    """How one party's columns become numbers of about the same size; gaps become the middle of the range."""
+class PaidColumn:
+    """A column of numbers: its range, and where it is cut into bins."""
 
-    ranges: tuple[Range, ...]
-    reach: float = REACH
+    range: Range
+    cuts: tuple[float, ...] = ()
 
-    def scaled(self, X: Matrix) -> Matrix:
-        """Scaled rows; each value is limited on its own, so that a row affects only itself."""
-        middles = np.array([item.middle for item in self.ranges])
-        halves = np.array([item.half for item in self.ranges])
-        centred = np.where(np.isnan(X), 0.0, (X - middles) / halves)
-        return np.clip(centred, -self.reach, self.reach)
+
+def fit_columns(columns: Sequence[Vector], cuts: Sequence[int], rho: float, draw: Draw) -> list[PaidColumn]:
+    """The range of each column and as many cuts as are asked for, for `rho` in all.
+
+    Each column pays the same. One that is cut pays three quarters for its range, which few rows or little
+    budget can send far away, and an eighth for each of two histograms.
+    """
+    share = rho / max(1, len(columns))
+    return [_fit_column(values, count, share, draw) for values, count in zip(columns, cuts, strict=True)]
+
+
+def _fit_column(values: Vector, cuts: int, rho: float, draw: Draw) -> PaidColumn:
+    if not cuts:
+        return PaidColumn(noisy_range(values, rho, draw))
+    found = noisy_range(values, rho * 3 / 4, draw)
+    of_counts = rho / 8
+    ends = even_ends(found, REACH) if found.low < found.high else ends_around(found.low)
+    counts = noisy_counts(values, ends, of_counts, draw)
+    share = clear_share(len(values), of_counts)
+    usual = usual_range(ends, counts, share)
+    is_narrow = found.low == found.high or usual.half <= found.half / 2
+    if not (is_narrow and share <= LARGEST_SHARE):
+        return PaidColumn(found, chosen_cuts(ends, counts + noisy_counts(values, ends, of_counts, draw), cuts))
+    # A count that is mostly 0, or years, which the public grid can hardly tell apart: the cells were too large.
+    # The value that all others lie around is an end of a cell, so that a bin can hold the zeros alone.
+    ends = np.unique([*even_ends(usual, REACH), found.low])
+    return PaidColumn(usual, chosen_cuts(ends, noisy_counts(values, ends, of_counts, draw), cuts))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NoisyWhitening:
-    """A scaling, and the affine map that makes the scaled rows' covariance about the unit matrix."""
+    """The affine map that makes the covariance of scaled rows about the unit matrix."""
 
-    scaling: Scaling
     norm: float
     """The norm that scaled rows are shortened to before anything is learned from them."""
     mean: Vector
     matrix: Matrix
-    rho: float
-    """The zCDP of everything above."""
 
 
-def fit_whitening(
-    X: Matrix, known: Sequence[Range | None], rho: float, draw: Draw, least_gamma: float = LEAST_GAMMA
-) -> NoisyWhitening:
-    """Fit on own training rows for `rho` in all; `known` has the ranges that were stated, None where there is none.
-
-    Half of rho goes to quantiles where a range is missing; the moments get the rest.
-    """
-    if len(known) != X.shape[1]:
-        raise PrivacyError(f"expected a range or None for each of {X.shape[1]} columns, got {len(known)}")
-    missing = sum(item is None for item in known)
-    per_range = rho / 2 / missing if missing else 0.0
-    scaling = Scaling(
-        tuple(
-            noisy_range(values, per_range, draw) if item is None else item
-            for values, item in zip(X.T, known, strict=True)
-        )
-    )
-    norm = math.sqrt(X.shape[1])
-    rho_of_moments = rho - per_range * missing
-    moments = noisy_moments(scaling.scaled(X), norm, rho_of_moments, draw)
-    return NoisyWhitening(scaling, norm, moments.mean, moments.whitening(least_gamma), rho)
+def fit_whitening(Z: Matrix, rho: float, draw: Draw, least_gamma: float = LEAST_GAMMA) -> NoisyWhitening:
+    """Fit on own training rows, scaled and limited to `REACH`, for `rho`."""
+    norm = math.sqrt(Z.shape[1])
+    moments = noisy_moments(Z, norm, rho, draw)
+    return NoisyWhitening(norm, moments.mean, moments.whitening(least_gamma))
 
 
 # Quantiles.
@@ -183,6 +186,85 @@ def _nearest(values: Vector) -> NDArray[np.intp]:
     return np.where(is_nearer_below, above - 1, above)
 
 
+# Cuts into bins.
+
+
+def even_ends(found: Range, reach: float) -> Vector:
+    """Where cells of one size end, up to this many half ranges from the middle; the outer cells have no outer end."""
+    ends: Vector = np.linspace(found.middle - reach * found.half, found.middle + reach * found.half, CELLS + 1)[1:-1]
+    return ends
+
+
+def ends_around(value: float) -> Vector:
+    """Where cells end that grow with their distance from a value, of which nothing else is known."""
+    # Beside a large value the smallest steps would be lost to rounding, and cells with them.
+    nearest = max(NEAREST_CELL, math.frexp(value)[1] - BITS_OF_A_STEP)
+    steps = 2.0 ** np.arange(nearest, FARTHEST_CELL + 1)
+    return np.array([*(value - steps[::-1]), value, *(value + steps)])
+
+
+def clear_share(rows: int, rho: float) -> float:
+    """A share of the rows that noise on all counts together hardly reaches, or one in fifty."""
+    return max(OUTER_SHARE, 2.5 * count_std(rho) * math.sqrt(CELLS) / max(1, rows))
+
+
+def usual_range(ends: Vector, counts: NDArray[np.int64], share: float) -> Range:
+    """The range of the first and the last tenth, as of a normal column, from ends beyond which this share lies."""
+    taken = min(share, float(LARGEST_SHARE))
+    rising, total, last = _rising(counts), float(counts.sum()), len(ends) - 1
+    low = min(max(int(np.searchsorted(rising, taken * total)) - 1, 0), last - 1)
+    high = min(max(int(np.searchsorted(rising, (1 - taken) * total)), low + 1), last)
+    outer = Range(float(ends[low]), float(ends[high]))
+    half = outer.half * NormalDist().inv_cdf(1 - float(LOW_SHARE)) / NormalDist().inv_cdf(1 - taken)
+    return Range(outer.middle - half, outer.middle + half)
+
+
+def _rising(counts: NDArray[np.int64]) -> Vector:
+    """How many values lie up to each end. Noise can make the running sum fall; this lies between its largest value so
+    far and its smallest later one, which rise.
+    """
+    up_to = np.cumsum(counts)[:-1]
+    rising: Vector = (np.maximum.accumulate(up_to) + np.minimum.accumulate(up_to[::-1])[::-1]) / 2
+    return rising
+
+
+def noisy_counts(values: Vector, ends: Vector, rho: float, draw: Draw) -> NDArray[np.int64]:
+    """How many values lie in each cell, with discrete Gaussian noise on each count; gaps are in no cell.
+
+    One row moves one count down and another up, or one of them alone where a gap appears or disappears (Lemma 11).
+    """
+    present = values[~np.isnan(values)]
+    counts = np.bincount(np.searchsorted(ends, present, side="left"), minlength=len(ends) + 1)
+    noise = discrete_gaussian.sample_many(count_std(rho), len(counts), draw)
+    noisy: NDArray[np.int64] = counts + np.array(noise, dtype=np.int64)
+    return noisy
+
+
+def count_std(rho: float) -> int:
+    """The deviation of a count's noise: 1 / sqrt(rho), rounded up, because all counts together move by sqrt(2)."""
+    return math.isqrt(math.ceil(1 / Fraction(rho))) + 1
+
+
+def chosen_cuts(ends: Vector, counts: NDArray[np.int64], cuts: int) -> tuple[float, ...]:
+    """That many of the cells' ends, rising, so that each bin takes its share of the values above the last cut."""
+    if cuts > len(ends):
+        raise PrivacyError(f"expected at most {len(ends)} cuts of a column under noise for rows, got {cuts}")
+    rising, total, done, first = _rising(counts), float(counts.sum()), 0.0, 0
+    chosen: list[float] = []
+    for left in range(cuts, 0, -1):
+        share = (total - done) / (left + 1)
+        # As many ends are left over as there are cuts to come.
+        place = min(int(np.searchsorted(rising, done + share)), len(ends) - left)
+        place = max(place, first)
+        if place > first:
+            # The end before may be nearer, but a value that many rows share is no reason for an almost empty bin.
+            before = rising[place - 1] - done
+            place -= bool(before >= share / 2 and share - before <= rising[place] - done - share)
+        chosen.append(float(ends[place]))
+        done, first = float(rising[place]), place + 1
+    return tuple(chosen)
+
+
 # Moments.
 
 
@@ -246,6 +328,3 @@ def _symmetric_noise(size: int, std: int, draw: Draw) -> Matrix:
     noise += noise.T
     noise[np.diag_indices(size - 1)] = discrete_gaussian.sample_many(std, size - 1, draw)[: size - 1]
     return noise
-
-
-# Ranges that are stated before anybody looks at rows.

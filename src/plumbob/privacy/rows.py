@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
 from plumbob.errors import PrivacyError
-from plumbob.plan.settings import row_passes, usual_row_norm
+from plumbob.plan.settings import counted_columns, row_passes, usual_row_norm
 from plumbob.privacy.accounting import gaussian_epsilon, zcdp_epsilon
 
 HOME_SHARE = 0.1
 """The share of the budget that each party spends on its scaling and whitening; together at most half."""
-MOMENTUM = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,11 @@ class RowRule:
     """zCDP that each party with columns may spend on its own rows before training."""
 
 
-def row_rule(rows: int, columns: Sequence[int], epsilon: float, delta: float) -> RowRule:
+def row_rule(rows: int, columns: Sequence[int], epsilon: float, delta: float, bins: int = 0) -> RowRule:
     """The rule from public numbers alone; `columns` are each party's."""
-    passes = row_passes(rows, sum(columns), epsilon, delta)
-    norm = usual_row_norm(rows, sum(columns), epsilon, delta)
+    counted = counted_columns(sum(columns), bins)
+    passes = row_passes(rows, counted, epsilon, delta)
+    norm = usual_row_norm(rows, counted, epsilon, delta)
     return RowRule(passes, norm, rho_at_home(total_rho(epsilon, delta), columns))
 
 

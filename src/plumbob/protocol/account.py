@@ -76,7 +76,7 @@ def salted(root: bytes, item: str, digest: bytes) -> bytes:
 def digest_of_rows(table: Table) -> bytes:
     """A hash over ids, columns and labels; no other table has it, not even one whose numbers spell another's texts."""
     texts = (f"text {place}" for place, column in enumerate(table.columns) if column.is_text)
-    more = (name for name in ("held_out", "weights") if getattr(table, name) is not None)
+    more = () if table.weights is None else ("weights",)
     tags = [tag.encode() for tag in (*texts, *more)]
     return hash_fields(b"rows", table.digest(), *tags) if tags else table.digest()
 

@@ -17,37 +17,34 @@ restart: an alignment that breaks off begins again.
 
 import hashlib
 import hmac
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
 from plumbob.crypto.kernel import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
-from plumbob.data.ids import TEXT, PackedIds, hash_of_ids, paired_rows
+from plumbob.crypto.same_scalar import PROOF_BYTES
+from plumbob.data.ids import PackedIds, hash_of_ids
 from plumbob.errors import DataError, RemoteProtocolError
-from plumbob.protocol import alignment_schedule as schedules
 from plumbob.protocol.account import hash_fields
 from plumbob.protocol.blinding import Blinder, Pending
 from plumbob.protocol.channel import Channel, said_by
 from plumbob.protocol.handshake import Participant, confirm, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.points import SortedPoints, are_sorted, shuffled
-from plumbob.protocol.schedules import texts
 
-CHUNK = (
-    1 << 14
-)  # Ids of one message: each is a synced write on both sides, so that short ones take longer than the work.
+CHUNK = 1 << 14
+"""Ids of one message. Each message is a synced write on both sides: short ones take longer than the work."""
 MOST_IDS = 10_000_000  # A peer that announces more is refused, unless the operator says another number.
 SEED_BYTES = 32
-COUNTS_AT_ONCE = 1 << 15
-GROUP = "ristretto255"
+TERMS = struct.Struct("<QQB")  # How many ids, in which chunks, and whether the size comes first.
 DOMAIN = b"plumbob alignment 2"
 
 
@@ -60,30 +57,20 @@ class Alignment:
     """What all parties agreed on."""
 
     ids: tuple[str, ...] | None
-    """The ids that all have, sorted as text; None where a party declined after hearing the size.
-
-    Where ids are on several rows, one for each pair of rows.
-    """
+    """The ids that all have, sorted as text; None where a party declined after hearing the size."""
     order_hash: str | None
     """A hash over the ordered ids, under a key that only those who took part know."""
     size: int
     sizes: dict[str, int]
     """How many ids each party brought."""
-    held_out: tuple[int, ...] | None = None
-    """The places of the rows to hold out, where the plan lets a party choose them."""
 
 
-class AlignmentTerms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AlignmentTerms(NamedTuple):
     """What every party announces before the first chunk."""
 
-    group: str
     ids: int
     chunk: int
     size_first: bool
-    columns: tuple[str, ...]
-    """How each column of an id is written, in order."""
-    repeat: bool
-    """Whether everybody says on how many rows each common id is."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,12 +96,10 @@ class AlignmentParty:
         progress: Progress | None = None,
         chunk: int = CHUNK,
         most_ids: int = MOST_IDS,
-        columns: Sequence[str] = (TEXT,),
     ) -> None:
         """`go_on` asks for the size first: all parties give one, or none does. `jobs` are threads, else all cores.
 
-        A peer that announces more than `most_ids` is refused before anything of its list is taken. `columns` are those
-        of an id, by how each is written. Where several rows may have the same id, all parties must allow it.
+        A peer that announces more than `most_ids` is refused before anything of its list is taken.
         """
         self.participant = participant
         self._ids = ids if isinstance(ids, PackedIds) else PackedIds.of(ids)
@@ -123,7 +108,6 @@ class AlignmentParty:
         self._progress = progress
         self._chunk = chunk
         self._most_ids = most_ids
-        self._columns = tuple(columns)
         self._done = 0
         self._sent: list[SortedPoints] = []
         """Everything that we sent round the ring."""
@@ -140,7 +124,6 @@ class AlignmentParty:
         self._drawn = self._open()
         self._end_step()
         self._refuse_long_lists()
-        self.participant.follow(self._schedule.messages)
         self._blinder = Blinder(self._drawn.scalar, DOMAIN + self._drawn.identity, self._jobs)
         try:
             return self._align()
@@ -180,18 +163,15 @@ class AlignmentParty:
     # The opening: who, how many, and this party's secrets.
 
     def _open(self) -> Drawn:
-        identity, _ = greet_peers(self.participant, None, "align")
+        identity, _ = greet_peers(self.participant, 0, "align")
         # All draws of the session: what follows is calculated.
         scalar = 1 + self.participant.draws.of("scalar").below(ORDER - 1)
         seed = self.participant.draws.of("order of ids").draw(SEED_BYTES)
-        ours = AlignmentTerms(
-            GROUP, len(self._ids), self._chunk, self._go_on is not None, self._columns, self._ids.rows is not None
-        )
-        self.participant.follow(partial(texts, Kind.ALIGNMENT_OPENING, self._ring))
-        self.participant.send_all(Kind.ALIGNMENT_OPENING, msgspec.json.encode(ours))
+        ours = AlignmentTerms(len(self._ids), self._chunk, size_first=self._go_on is not None)
+        self.participant.send_all(Kind.ALIGNMENT_OPENING, TERMS.pack(*ours))
         sizes = {self.participant.name: len(self._ids)}
         for peer, channel in self.participant.data_peers.items():
-            sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0), ours)
+            sizes[peer] = _check_opening(peer, channel.receive(Kind.ALIGNMENT_OPENING, 0, TERMS.size), ours)
         return Drawn(identity, scalar, seed, sizes)
 
     def _refuse_long_lists(self) -> None:
@@ -229,7 +209,7 @@ class AlignmentParty:
         sent, received, held = bytearray(), bytearray(), bytearray()
         for start in self._starts(self._longest):
             with self._step() as step:
-                pieces = self._pass_on(ahead, start, start < outgoing, start < incoming, step)
+                pieces = self._pass_on(ahead, start, start < outgoing, incoming, step)
                 for points, piece in zip((sent, received, held), pieces, strict=True):
                     points += piece
         self._sent.append(SortedPoints(bytes(sent)))
@@ -241,7 +221,7 @@ class AlignmentParty:
         return bytes(held)
 
     def _pass_on(
-        self, ahead: "_Ahead", start: int, is_sending: bool, is_receiving: bool, step: int
+        self, ahead: "_Ahead", start: int, is_sending: bool, incoming: int, step: int
     ) -> tuple[bytes, bytes, bytes]:
         """What was sent and received in this step, and the latter times our scalar."""
         sent = ahead.take(start) if is_sending else b""
@@ -249,9 +229,9 @@ class AlignmentParty:
             self._channel(self._next).send(Kind.BLINDED_IDS, step, sent)
             # Now, so that it is calculated while messages travel.
             ahead.ask(start + self._chunk)
-        if not is_receiving:
+        if start >= incoming:
             return sent, b"", b""
-        received = self._receive(self._previous, Kind.BLINDED_IDS, step)
+        received = self._receive(self._previous, Kind.BLINDED_IDS, step, self._chunk_bytes(incoming, start))
         # More is asked for behind these in the queue, so that the kernel is not idle while these are sent.
         return sent, received, self._multiply(received, partial(ahead.ask, start + 2 * self._chunk))
 
@@ -277,12 +257,12 @@ class AlignmentParty:
     def _commit(self, held: bytes) -> bytes:
         """Commit to what we will return, first; returns the peer's commitment and its scalar's point."""
         ours = self._commitment(self.participant.name, self._salt, held) + self._blinder.public()
-        return self._trade(Kind.RETURN_COMMITMENT, ours)
+        return self._exchange(Kind.RETURN_COMMITMENT, ours)
 
     def _get_back_own_points(self, held: bytes, commitment: bytes) -> bytes:
         """Our own points under both scalars, in our order, once all of them are proved to carry the same one."""
         returned = self._return_in_order(held)
-        answered = self._trade(Kind.RETURN_CHALLENGE, self._salt + self._challenge)
+        answered = self._exchange(Kind.RETURN_CHALLENGE, self._salt + self._challenge)
         salt, challenge = answered[:SEED_BYTES], answered[SEED_BYTES:]
         expected = self._commitment(self._next, salt, returned)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
@@ -292,7 +272,7 @@ class AlignmentParty:
 
     def _swap_proofs(self, returned: bytes, challenge: bytes, public: bytes) -> None:
         own = self._context(self.participant.name)
-        theirs = self._trade(Kind.RETURN_PROOF, self._blinder.prove(own, self._in_chunks(self._received), challenge))
+        theirs = self._exchange(Kind.RETURN_PROOF, self._blinder.prove(own, self._in_chunks(self._received), challenge))
         context = self._context(self._next)
         with said_by(self._next):
             holds = self._blinder.is_proved(
@@ -303,11 +283,11 @@ class AlignmentParty:
                 f"{self._next}: the points that it returned are not all ours under one scalar; its proof does not hold"
             )
 
-    def _trade(self, kind: Kind, ours: bytes) -> bytes:
-        """Send a message to the peer and receive one."""
+    def _exchange(self, kind: Kind, ours: bytes) -> bytes:
+        """Send a message to the peer and receive one of the same size."""
         with self._step() as step:
             self._channel(self._next).send(kind, step, ours)
-            return self._receive(self._next, kind, step)
+            return self._receive(self._next, kind, step, len(ours))
 
     def _commitment(self, name: str, salt: bytes, points: bytes) -> bytes:
         return hash_fields(b"returned", self._context(name), salt, hashlib.sha256(points).digest())
@@ -363,7 +343,7 @@ class AlignmentParty:
             decision = bytes([bool(go_on(size))])
             self._to_all_peers(Kind.ALIGNMENT_DECISION, step, decision)
             for peer in self.participant.data_peers:
-                theirs = self._receive(peer, Kind.ALIGNMENT_DECISION, step)
+                theirs = self._receive(peer, Kind.ALIGNMENT_DECISION, step, 1)
                 if theirs not in (b"\0", b"\1"):
                     raise RemoteProtocolError(f"{peer}: expected a decision, 0 or 1, got another byte")
                 decision += theirs
@@ -371,7 +351,6 @@ class AlignmentParty:
 
     def _unblind(self, common: bytes) -> bytes:
         """The common points without any scalar: one party after the other takes its own off, and all check it."""
-        self.participant.follow(partial(self._schedule.unblinding, self._done, len(common) // POINT_BYTES))
         points = common
         for name in self._ring if common else ():
             # Before the next scalar comes off: a point that somebody exchanged is never unblinded further.
@@ -391,13 +370,13 @@ class AlignmentParty:
 
     def _lower(self, name: str, above: bytes, start: int, step: int) -> bytes:
         if name != self.participant.name:
-            return self._receive(name, Kind.UNBLINDED_IDS, step)
+            return self._receive(name, Kind.UNBLINDED_IDS, step, len(self._chunk_at(above, start)))
         lowered = self._blinder.lowered(self._chunk_at(above, start))()
         return self._to_all_peers(Kind.UNBLINDED_IDS, step, lowered)
 
     def _prove_unblinding(self, name: str, above: bytes, lowered: bytes, step: int) -> bytes:
         if name != self.participant.name:
-            return self._receive(name, Kind.UNBLINDING_PROOF, step)
+            return self._receive(name, Kind.UNBLINDING_PROOF, step, POINT_BYTES + PROOF_BYTES)
         public = self._blinder.public()
         context = self._unblinding_context(name, public, above, lowered)
         proof = self._blinder.prove(context, self._in_chunks(lowered), context)
@@ -449,7 +428,6 @@ class AlignmentParty:
         for start in self._starts(len(places)):
             # A chunk at a time: millions of Python's own integers take more memory than the ids.
             found += self._ids.texts(places[start : start + self._chunk])
-        rows = None if self._ids.rows is None else dict(zip(found, self._ids.rows[places].tolist(), strict=True))
         # Nobody asks for them any more, and texts take three times their memory.
         self._ids.forget()
         found.sort()
@@ -461,29 +439,7 @@ class AlignmentParty:
             confirm(self.participant, key, (order_hash,))
         if not ordered:
             raise DataError("the parties have no id in common; are their ids written in the same way?")
-        ids = ordered if rows is None else self._paired(ordered, rows)
-        return Alignment(ids, order_hash, len(ordered), self.sizes)
-
-    def _paired(self, ids: Sequence[str], rows: Mapping[str, int]) -> tuple[str, ...]:
-        """Pair every row of an id with every row of the others; all parties say how many they have."""
-        pieces = [ids[start : start + COUNTS_AT_ONCE] for start in range(0, len(ids), COUNTS_AT_ONCE)]
-        self.participant.follow(partial(schedules.id_counts, self.participant.plan, list(map(len, pieces))))
-        for piece in pieces:
-            counts = np.array([rows[identity] for identity in piece], dtype="<u4")
-            self.participant.send_all(Kind.ID_COUNTS, counts.tobytes())
-        heard = {self.participant.name: [rows[identity] for identity in ids]}
-        for peer, channel in self.participant.data_peers.items():
-            body = b"".join(channel.receive(Kind.ID_COUNTS, 0) for _ in pieces)
-            heard[peer] = np.frombuffer(body, dtype="<u4").tolist()
-            if min(heard[peer]) < 1:
-                raise RemoteProtocolError(f"{peer}: expected at least one row for each common id")
-        pairs = sum(map(math.prod, zip(*heard.values(), strict=True)))
-        if pairs > self._most_ids:
-            raise RemoteProtocolError(
-                f"the parties' rows give {pairs} pairs, the limit is {self._most_ids}; if that is expected, raise"
-                " --at-most"
-            )
-        return paired_rows(ids, [heard[name] for name in self._ring])
+        return Alignment(ordered, order_hash, len(ordered), self.sizes)
 
     # Chunks, the ring, and this party's own order.
 
@@ -497,7 +453,7 @@ class AlignmentParty:
                         self._channel(peer).send(kind, step, chunk)
                 for peer, count in incoming.items():
                     if start < count:
-                        received[peer] += self._receive(peer, kind, step)
+                        received[peer] += self._receive(peer, kind, step, self._chunk_bytes(count, start))
         return {peer: bytes(points) for peer, points in received.items()}
 
     def _starts(self, count: int) -> range:
@@ -505,6 +461,10 @@ class AlignmentParty:
 
     def _chunk_at(self, points: bytes, start: int) -> bytes:
         return points[POINT_BYTES * start : POINT_BYTES * (start + self._chunk)]
+
+    def _chunk_bytes(self, count: int, start: int) -> int:
+        """Bytes of the chunk that starts here, in a list of so many points."""
+        return POINT_BYTES * min(self._chunk, count - start)
 
     def _in_chunks(self, points: bytes) -> Iterator[bytes]:
         return (self._chunk_at(points, start) for start in self._starts(len(points) // POINT_BYTES))
@@ -517,10 +477,6 @@ class AlignmentParty:
     def _order(self, count: int, hop: int) -> NDArray[np.uint32]:
         drawn = hashlib.shake_256(self._drawn.seed + bytes([hop])).digest(8 * count)
         return np.argsort(np.frombuffer(drawn, dtype="<u8"), kind="stable").astype(np.uint32)
-
-    @property
-    def _schedule(self) -> schedules.AlignmentSchedule:
-        return schedules.AlignmentSchedule(self.sizes, self._chunk, self._go_on is not None)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -562,9 +518,9 @@ class AlignmentParty:
     def _channel(self, peer: str) -> Channel:
         return self.participant.channels[peer]
 
-    def _receive(self, peer: str, kind: Kind, step: int) -> bytes:
+    def _receive(self, peer: str, kind: Kind, step: int, size: int) -> bytes:
         with self._in_doubt():
-            return self._channel(peer).receive(kind, step)
+            return self._channel(peer).receive(kind, step, size)
 
     @contextmanager
     def _in_doubt(self) -> Iterator[None]:
@@ -595,22 +551,7 @@ class _Ahead:
 
 def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:
     """Check that the peer opens as we do; returns how many ids it has."""
-    try:
-        opening = msgspec.json.decode(body, type=AlignmentTerms)
-    except msgspec.DecodeError:
-        raise RemoteProtocolError(f"{peer}: its opening cannot be read; is its version another one?") from None
-    if opening.group != ours.group:
-        raise RemoteProtocolError(f"{peer}: its points are of {opening.group[:40]!r}, ours of {ours.group!r}")
-    if opening.columns != ours.columns:
-        raise RemoteProtocolError(
-            f"{peer}: its ids have the columns {', '.join(opening.columns)[:80]}, ours {', '.join(ours.columns)}; "
-            "name one column with --id on every side"
-        )
-    if opening.repeat != ours.repeat:
-        raise RemoteProtocolError(
-            f"{peer}: one side has --duplicates repeat and the other does not; it shows how often an id occurs, so"
-            " agree on it"
-        )
+    opening = AlignmentTerms(*TERMS.unpack(body))
     if opening.size_first != ours.size_first:
         raise RemoteProtocolError(f"{peer}: one side wants the size first and the other does not; agree on one")
     if opening.chunk != ours.chunk or opening.ids < 1:

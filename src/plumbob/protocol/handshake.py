@@ -4,48 +4,61 @@ Every step is one message to every peer and one from every peer. Whatever differ
 """
 
 import hmac
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-import msgspec
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from plumbob.crypto.draws import Draws
 from plumbob.data import seed_from_int
 from plumbob.errors import IdentityError, RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.protocol import schedules
-from plumbob.protocol.account import HASH_BYTES, Numbers, Seal, SessionAccount, Signer, digest_of_numbers, hash_fields
+from plumbob.protocol.account import (
+    HASH_BYTES,
+    Numbers,
+    Seal,
+    SessionAccount,
+    Signer,
+    digest_of_numbers,
+    hash_fields,
+    seal_bytes,
+)
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import PairMasks
-from plumbob.protocol.schedules import Due
 
 if TYPE_CHECKING:
     from plumbob.privacy.rows import RowSpending
 
-NONCE_BYTES = 32
-SHOWN = 80  # Characters of a peer's own words that an error repeats.
+HELLO = struct.Struct("<32sQ")  # A nonce, and how many rows.
+X25519_BYTES = 32  # Of a public key.
 WHAT_IDS_SAY = "its ids, their order or its seed"
 
 SessionPurpose = Literal["train", "predict", "align"]
 """The purpose of a session. It is part of the session's identity: a greeting for one serves no other."""
 
 
-class Hello(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first message of a party, about itself."""
+@dataclass(frozen=True)
+class Hello:
+    """The first message of a party: what is new in this session. Who it is and what for, the connection has said."""
 
-    version: int
-    name: str
-    purpose: str
-    plan: str
-    rows: int | None
-    nonce: str
-    commitment: str
+    nonce: bytes
+    rows: int
+    """How many aligned rows it has; 0 where it cannot know."""
+    commitment: bytes
     """The hash of what the party fixed before the session (`account`); an alignment has none."""
+
+    def to_bytes(self) -> bytes:
+        return HELLO.pack(self.nonce, self.rows) + self.commitment
+
+    @classmethod
+    def from_bytes(cls, body: bytes) -> Self:
+        """The inverse of `to_bytes`, of a body whose length was checked."""
+        nonce, rows = HELLO.unpack_from(body)
+        return cls(nonce, rows, body[HELLO.size :])
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,31 +95,15 @@ class Participant:
 
     @property
     def data_peers(self) -> dict[str, Channel]:
-        """Channels to the peers that hold rows: all but an arbiter."""
-        arbiter = self.plan.arbiter
-        return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
-
-    def follow(self, messages: Callable[[], Iterable[Due]], *, may_skip: bool = False) -> None:
-        """Let every channel send and await these messages, after those before, and no others."""
-        for peer, channel in self.channels.items():
-            ways = ((self.name, peer), (peer, self.name))
-            channel.follow(*(self._between(messages(), *way) for way in ways), may_skip=may_skip)
-
-    def _between(self, messages: Iterable[Due], sender: str, receiver: str) -> Iterator[Due]:
-        """The messages between two parties; without seals where nobody signs."""
-        signs = self.account.signer is not None
-        return (
-            due
-            for due in messages
-            if (due.sender, due.receiver) == (sender, receiver) and (signs or due.kind is not Kind.SEAL)
-        )
+        """Channels to the peers that hold rows: to all of them, but in a study with somebody who has none."""
+        return dict(self.channels)
 
     def send_all(self, kind: Kind, body: bytes) -> None:
         for channel in self.data_peers.values():
             channel.send(kind, 0, body)
 
-    def receive_all(self, kind: Kind) -> dict[str, bytes]:
-        return {peer: channel.receive(kind, 0) for peer, channel in self.data_peers.items()}
+    def receive_all(self, kind: Kind, size: int = HASH_BYTES) -> dict[str, bytes]:
+        return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
 
     def open_chain(self, session: bytes, seed: bytes) -> None:
         """From now on, draw from a chain that nobody could choose alone."""
@@ -124,7 +121,7 @@ class Participant:
             self.channels[peer].send(Kind.NUMBERS, 0, own)
         self.account.add(self.name, own)
         for peer in peers:
-            self.account.add(peer, self.channels[peer].receive(Kind.NUMBERS, 0))
+            self.account.add(peer, self.channels[peer].receive(Kind.NUMBERS, 0, HASH_BYTES))
         return numbers
 
     def mark(self) -> None:
@@ -164,7 +161,7 @@ class Participant:
 
     def _check_seal(self, step: int, peer: str, signer: Signer) -> None:
         account, channel = self.account, self.channels[peer]
-        seal = Seal.from_bytes(channel.receive(Kind.SEAL, step), account.peers_of(peer))
+        seal = Seal.from_bytes(channel.receive(Kind.SEAL, step, seal_bytes(len(account.names))), account.peers_of(peer))
         try:
             signer.verify(peer, seal.to_sign(account.session, peer, step), seal.signature)
         except IdentityError:
@@ -236,12 +233,11 @@ class Session:
 
 
 def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose = "train", about: str = "") -> Session:
-    """Agree on the plan, the ordered rows, and a seed that nobody could choose alone. An arbiter is only greeted.
+    """Agree on the plan, the ordered rows, and a seed that nobody could choose alone.
 
     `about` is something else that all must hold the same of: the run whose model is used.
     """
-    identity, _ = greet(participant, len(ids), purpose)
-    participant.follow(partial(schedules.session, participant.plan, purpose, len(ids)))
+    identity = greet(participant, len(ids), purpose)
     seed = _draw_seed(participant, identity)
     participant.open_chain(identity, seed)
     what = "its run, its ids, their order or its seed" if about else WHAT_IDS_SAY
@@ -249,78 +245,48 @@ def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose 
     return Session(identity, seed)
 
 
-def greet(participant: Participant, rows: int | None = None, purpose: SessionPurpose = "train") -> tuple[bytes, int]:
-    """The session's identity and the number of aligned rows, which an arbiter hears from the others."""
+def greet(participant: Participant, rows: int, purpose: SessionPurpose = "train") -> bytes:
+    """The session's identity; every peer that holds rows must have as many."""
     identity, heard = greet_peers(participant, rows, purpose)
-    for peer, theirs in heard.items():
-        if participant.plan.party(peer).role != "arbiter":
-            if theirs is None or theirs < 1:
-                raise RemoteProtocolError(f"{peer}: it did not report its number of aligned rows (at least 1)")
-            rows = theirs if rows is None else rows
-            _refuse_difference(peer, "number of aligned rows", rows, theirs)
-    if rows is None:
-        raise RemoteProtocolError("no peer said how many rows there are")
-    return identity, rows
+    for peer in participant.data_peers:
+        if heard[peer] != rows:
+            raise RemoteProtocolError(f"{peer}: we have {rows} aligned rows, it has {heard[peer]}; align again")
+    return identity
 
 
-def greet_peers(
-    participant: Participant, rows: int | None, purpose: SessionPurpose
-) -> tuple[bytes, dict[str, int | None]]:
-    """The session's identity, and the rows that each peer names. An arbiter takes part in training only."""
-    name, plan_hash, commits = participant.name, participant.plan.hash(), purpose != "align"
-    nonces = {name: participant.draws.first_words.nonce.hex()}
-    commitments = {name: participant.account.commitment if commits else b""}
+def greet_peers(participant: Participant, rows: int, purpose: SessionPurpose) -> tuple[bytes, dict[str, int]]:
+    """The session's identity, and the rows that each peer names. Who holds no rows takes part in training only.
+
+    Whoever has another plan, or came for something else, has another identity: what follows does not fit ours. On a
+    network the connection's greeting has already said so in words.
+    """
+    name, commits = participant.name, purpose != "align"
     channels = participant.channels if purpose == "train" else participant.data_peers
-    ours = Hello(1, name, purpose, plan_hash, rows, nonces[name], commitments[name].hex())
+    ours = Hello(participant.draws.first_words.nonce, rows, participant.account.commitment if commits else b"")
     names = [party.name for party in participant.plan.parties if party.name == name or party.name in channels]
-    participant.follow(lambda: schedules.texts(Kind.HELLO, names))
     for channel in channels.values():
-        channel.send(Kind.HELLO, 0, msgspec.json.encode(ours))
-    heard = {}
-    for peer, channel in channels.items():
-        hello = _parse(peer, channel.receive(Kind.HELLO, 0))
-        _refuse_difference(peer, "version", 1, hello.version)
-        _refuse_difference(peer, "name", peer, hello.name)
-        _refuse_difference(peer, "purpose", purpose, hello.purpose)
-        _refuse_difference(peer, "plan hash", plan_hash, hello.plan)
-        _refuse_difference(peer, "size of a commitment", len(ours.commitment), len(hello.commitment))
-        heard[peer], nonces[peer], commitments[peer] = hello.rows, hello.nonce, bytes.fromhex(hello.commitment)
-    if len(set(nonces.values())) != len(nonces):
-        raise RemoteProtocolError("two parties sent the same nonce; each draws its own")
-    identity = session_identity(purpose, plan_hash, nonces, commitments)
+        channel.send(Kind.HELLO, 0, ours.to_bytes())
+    size = len(ours.to_bytes())
+    heard = {peer: Hello.from_bytes(channel.receive(Kind.HELLO, 0, size)) for peer, channel in channels.items()}
+    said = {name: ours, **heard}
+    nonces = {party: hello.nonce for party, hello in said.items()}
+    commitments = {party: hello.commitment for party, hello in said.items()}
+    if repeated := [peer for peer in heard if list(nonces.values()).count(nonces[peer]) > 1]:
+        raise RemoteProtocolError(f"{' and '.join(repeated)}: sent a nonce that another party has; each draws its own")
+    identity = session_identity(purpose, participant.plan.hash(), nonces, commitments)
     participant.account.greeted(identity, names, commitments)
-    if rows is None:
-        # An alignment has no seed, and an arbiter does not hear it.
+    if not rows:
+        # An alignment has no seed, and who holds no rows does not hear it.
         participant.open_chain(identity, b"")
-    return identity, heard
+    return identity, {peer: hello.rows for peer, hello in heard.items()}
 
 
 def session_identity(
-    purpose: str, plan_hash: str, nonces: Mapping[str, str], commitments: Mapping[str, bytes]
+    purpose: str, plan_hash: str, nonces: Mapping[str, bytes], commitments: Mapping[str, bytes]
 ) -> bytes:
     """A hash over all that was said in greetings: whoever commits to two things is in two sessions."""
-    fields = (f"{name}:{nonces[name]}:{commitments[name].hex()}".encode() for name in sorted(nonces))
+    fields = (f"{name}:{nonces[name].hex()}:{commitments[name].hex()}".encode() for name in sorted(nonces))
     return hash_fields(b"session", purpose.encode(), plan_hash.encode(), *fields)
-
-
-def _parse(peer: str, body: bytes) -> Hello:
-    try:
-        hello = msgspec.json.decode(body, type=Hello)
-        # Back and forth, because a nonce in capital letters or with blanks would pass for another one.
-        well_formed = all(bytes.fromhex(text).hex() == text for text in (hello.nonce, hello.commitment))
-        well_formed = well_formed and len(hello.nonce) == 2 * NONCE_BYTES
-    except (msgspec.DecodeError, ValueError):
-        well_formed = False
-    if not well_formed:
-        raise RemoteProtocolError(f"{peer}: its greeting cannot be read; is its version another one?")
-    return hello
-
-
-def _refuse_difference(peer: str, what: str, ours: object, theirs: object) -> None:
-    if ours != theirs:
-        # As a literal, and cut: a peer's text must not draw on our terminal or fill our log.
-        shown = repr(theirs)[:SHOWN]
-        raise RemoteProtocolError(f"{peer}: our {what} is {ours!r}, theirs is {shown}; make them match")
 
 
 def _draw_seed(participant: Participant, identity: bytes) -> bytes:
@@ -361,7 +327,7 @@ def agree_pair_masks(participant: Participant, session: Session) -> PairMasks:
     if len(participant.data_peers) > 1:
         secret = X25519PrivateKey.from_private_bytes(participant.draws.of("pair key").draw(32))
         participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
-        for peer, body in participant.receive_all(Kind.PAIR_KEY).items():
+        for peer, body in participant.receive_all(Kind.PAIR_KEY, X25519_BYTES).items():
             keys[peer] = _pair_key(secret, body, session, sorted((participant.name, peer)), peer)
     return PairMasks(participant.name, session.identity, keys)
 

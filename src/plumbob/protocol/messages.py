@@ -1,16 +1,13 @@
 """Everything that parties say to one another, and how it looks as bytes.
 
 A message is a header of fixed layout and a body whose size both sides know beforehand from the plan; nothing in it
-names a type, and nothing is ever unpickled.
+names a type, and nothing is ever unpickled. The link says how long a message is, and its greeting which version.
 
     offset  size  field
-    0       4     magic "PLMB"
-    4       2     version, 1
-    6       2     kind
-    8       8     step: 0 before training, then 1, 2, ...
-    16      8     sequence number of the message in its direction, from 0
-    24      8     size of the body
-    32            body
+    0       2     kind
+    2       8     step: 0 before training, then 1, 2, ...
+    10      8     sequence number of the message in its direction, from 0
+    18            body
 """
 
 import hashlib
@@ -21,16 +18,14 @@ from enum import IntEnum
 from plumbob.errors import RemoteProtocolError
 from plumbob.net import Data
 
-MAGIC = b"PLMB"
-VERSION = 1
-HEADER = struct.Struct("<4sHHQQQ")
+HEADER = struct.Struct("<HQQ")
 LONGEST_TEXT = 4096  # Bytes of a body whose size the plan does not say.
 
 
 class Kind(IntEnum):
     """What a message says. The numbers are the wire's: never reused, never reordered."""
 
-    HELLO = 1  # JSON: who, which plan, how many rows; and a nonce
+    HELLO = 1  # A nonce, how many rows, and what the sender commits to
     SEED_COMMITMENT = 2
     SEED_SHARE = 3
     CONFIRMATION = 4  # Hash over the session and the joint seed
@@ -67,9 +62,9 @@ class Kind(IntEnum):
     PROPOSAL_DRAFT = 51  # proposal: the label party's plan, without columns, compressed TOML
     PROPOSAL_WIDTH = 52  # proposal: the sender's columns under that draft, rows, numeric columns and levels
     PROPOSAL_PLAN = 53  # proposal: what the encoding was chosen from; the plan with all columns, compressed TOML
-    HELD_OUT_ROWS = 54  # alignment: a bit for each common row, from the party that chooses those held out
+    # 54 is retired: it carried the held-out rows that a party chose, which now follow from the ids.
     UNBLINDING_PROOF = 55  # alignment of three and more: all points that the sender unblinded carried the same scalar
-    ID_COUNTS = 56  # alignment, where all ask for it: on how many of the sender's rows each common id is
+    # 56 is retired: it said on how many rows a common id is.
     RETURN_COMMITMENT = 26  # alignment of two: a hash over the list that will be returned, and the scalar's point
     # 27 is retired: it carried signs, which points no longer need.
     RETURN_CHALLENGE = 28  # alignment of two: the salt of the commitment, and what the peer's proof is asked about
@@ -91,7 +86,7 @@ class Message:
 
     @property
     def header(self) -> bytes:
-        return HEADER.pack(MAGIC, VERSION, self.kind, self.step, self.sequence, len(self.body))
+        return HEADER.pack(self.kind, self.step, self.sequence)
 
     @property
     def digest(self) -> bytes:
@@ -114,16 +109,10 @@ def decode(data: bytes) -> Message:
 
 
 def decode_header(data: Data) -> tuple[Kind, int, int]:
-    """The kind, the step and the sequence number; the whole message is checked, and its body not copied."""
+    """The kind, the step and the sequence number of a message, or of what it begins with."""
     if len(data) < HEADER.size:
         raise RemoteProtocolError(f"expected a message of at least {HEADER.size} bytes, got {len(data)}")
-    magic, version, kind, step, sequence, size = HEADER.unpack_from(data)
-    if magic != MAGIC or version != VERSION:
-        raise RemoteProtocolError(
-            f"expected a Plumbob message of version {VERSION}; is the peer running a different version?"
-        )
+    kind, step, sequence = HEADER.unpack_from(data)
     if kind not in Kind.__members__.values():
         raise RemoteProtocolError(f"message kind {kind} is unknown; is the peer running a different version?")
-    if size != len(data) - HEADER.size:
-        raise RemoteProtocolError(f"the header announces a body of {size} bytes, {len(data) - HEADER.size} came")
     return Kind(kind), step, sequence

@@ -2,8 +2,8 @@
 
 To open a shared number, each side cuts its own share: it drops the low bits that nobody needs and reduces what is left
 modulo 2**K, K being the public width of an honest number. The sender hands over K bits and the receiver adds its own.
-Whatever the receiver did before, these K bits are all that this message can carry out (docs/protocol.md, section 10,
-has the argument). Where several answer, masks hide each answer among the others'.
+Whatever the receiver did before, these K bits are all that this message can carry out (docs/protocol.md has
+the argument). Where several answer, masks hide each answer among the others'.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from plumbob.errors import BudgetExceededError, RemoteProtocolError
 from plumbob.plan import Plan
 
 Share = list[int]
-LATTICE_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
+ENTRY_INTEGER_BITS = 7  # Integer bits of an entry of a lattice product's matrix.
 ASSUMED_ROWS = 10_000  # Where a plan does not say; used for nothing that travels.
 
 SCORE_PART = Encoding(32, 24)
@@ -136,8 +136,11 @@ def most_scored_rows(plan: Plan, trained: int) -> int:
 
 
 def shows_quality(plan: Plan, rows: int) -> bool:
-    """Whether some of this many aligned rows are held out and scored when training ends."""
-    return plan.kind.is_encrypted and plan.held_out(rows) > 0
+    """Whether some of this many aligned rows are held out and scored when training ends.
+
+    None are where scores wait for a replay: `party predict --held-out` scores them afterwards.
+    """
+    return plan.kind.is_encrypted and plan.held_out(rows) > 0 and not plan.is_replayed
 
 
 @dataclass(frozen=True)

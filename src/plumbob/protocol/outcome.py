@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plumbob import __version__
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.draws import Draws
 from plumbob.data import all_steps
@@ -18,14 +17,14 @@ from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.logistic import fit_logistic
 from plumbob.plan import Plan
-from plumbob.protocol import schedules
 from plumbob.protocol.account import LAST
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import AnyParty, TrainingParty
-from plumbob.protocol.scoring import scoring_of
+from plumbob.protocol.scoring import ROWS_AT_ONCE, scoring_of
 from plumbob.record import FINISHED, PartyRecord, RunRecord
+from plumbob.version import __version__
 
 HELD_OUT = "held-out rows"
 Metrics = dict[str, float | None]
@@ -123,7 +122,7 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
     if not shows_quality(plan, len(party.table)):
         return None
     scoring = scoring_of(party.participant, party.session, party.table, party.model_part())
-    last, at_once = all_steps(len(party.shard), plan), schedules.ROWS_AT_ONCE
+    last, at_once = all_steps(len(party.shard), plan), ROWS_AT_ONCE
     pieces = [held_out[start : start + at_once].tolist() for start in range(0, len(held_out), at_once)]
     if party.participant.name != plan.label_party.name:
         for step, piece in enumerate(pieces, last + 1):

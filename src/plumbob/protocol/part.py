@@ -18,7 +18,7 @@ from plumbob.data.encoder import ALL_ROWS, ColumnEncoder, Rows
 from plumbob.data.whitening import CLIP, Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
-from plumbob.protocol.shares.bound import AnyBound, BoundLattice, BoundLattices
+from plumbob.protocol.shares.bound import AnyBound, BoundEnd, BoundEnds
 
 FORMAT = 4
 STORED_AS_THEY_ARE = (*("party", "role", "has_intercept", "training_rows", "classes", "positive_share", "run"),)
@@ -134,15 +134,15 @@ class ModelPart:
             format=FORMAT,
             **{name: getattr(self, name) for name in STORED_AS_THEY_ARE},
             columns=encoder.columns,
-            fill=_listed(encoder.fill),
+            fill=encoder.fill.tolist(),
             shift=encoder.shift.tolist(),
             factor=encoder.factor.tolist(),
             gaps=encoder.gaps,
             weights=_listed(self.weights),
             shares={name: [str(value) for value in share] for name, share in self.shares.items()},
             whitening=UNSET if self.whitening is None else _StoredWhitening.of(self.whitening),
-            bound_lattice=_StoredBoundLattice.of(bound) if isinstance(bound, BoundLattice) else UNSET,
-            bound_lattices=_StoredBoundLattices.of(bound) if isinstance(bound, BoundLattices) else UNSET,
+            bound_lattice=_StoredBoundEnd.of(bound) if isinstance(bound, BoundEnd) else UNSET,
+            bound_lattices=_StoredBoundEnds.of(bound) if isinstance(bound, BoundEnds) else UNSET,
         )
         return json.dumps(msgspec.to_builtins(stored), indent=1, allow_nan=False).encode()
 
@@ -169,10 +169,10 @@ class ModelPart:
             raise
         except (ValueError, RecursionError) as error:
             raise DataError(f"{path}: expected a party's part of a model; it is damaged") from error
-        shift, factor = (np.array(values, dtype=np.float64) for values in (stored.shift, stored.factor))
+        fill, shift, factor = (np.array(each, dtype=np.float64) for each in (stored.fill, stored.shift, stored.factor))
         part = cls(
             **{name: getattr(stored, name) for name in STORED_AS_THEY_ARE},
-            encoder=Encoder(stored.columns, _array(stored.fill), shift, factor, gaps=stored.gaps),
+            encoder=Encoder(stored.columns, fill, shift, factor, gaps=stored.gaps),
             weights=_array(stored.weights),
             shares=shares,
             whitening=stored.whitening.read() if stored.whitening else None,
@@ -189,18 +189,17 @@ class ModelPart:
         if self.whitening is not None:
             shapes = (self.whitening.centre.shape, self.whitening.matrix.shape)
             is_whole = is_whole and shapes == ((columns,), (columns, columns))
-        return is_whole and all(values is None or len(values) == columns for values in fitted)
+        return is_whole and all(len(values) == columns for values in fitted)
 
 
 class _Format(msgspec.Struct):
     format: int
 
 
-class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
+class _StoredBoundEnd(msgspec.Struct, forbid_unknown_fields=True):
     """Bound shares on lattices, as they are stored: bytes in base64."""
 
     session: str
-    lattice_set: int
     seed: bytes
     own_key: bytes
     peers_key: bytes
@@ -209,33 +208,33 @@ class _StoredBoundLattice(msgspec.Struct, forbid_unknown_fields=True):
     hash: str
 
     @classmethod
-    def of(cls, bound: BoundLattice) -> Self:
-        return cls(bound.session.hex(), bound.lattice_set, *_bytes_of(bound), bound.hash())
+    def of(cls, bound: BoundEnd) -> Self:
+        return cls(bound.session.hex(), *_bytes_of(bound), bound.hash())
 
-    def read(self) -> BoundLattice:
+    def read(self) -> BoundEnd:
         """The shares; ValueError where they do not match their hash."""
-        bound = BoundLattice(bytes.fromhex(self.session), self.lattice_set, *_bytes_of(self))
+        bound = BoundEnd(bytes.fromhex(self.session), *_bytes_of(self))
         if bound.hash() != self.hash:
             raise ValueError("the bound shares do not have their hash")
         return bound
 
 
-def _bytes_of(bound: BoundLattice | _StoredBoundLattice) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+def _bytes_of(bound: BoundEnd | _StoredBoundEnd) -> tuple[bytes, bytes, bytes, bytes, bytes]:
     return bound.seed, bound.own_key, bound.peers_key, bound.supplied, bound.received
 
 
-class _StoredBoundLattices(msgspec.Struct, forbid_unknown_fields=True):
+class _StoredBoundEnds(msgspec.Struct, forbid_unknown_fields=True):
     """The bound shares of one of three and more parties, by peer."""
 
-    ends: dict[str, _StoredBoundLattice]
+    ends: dict[str, _StoredBoundEnd]
     hash: str
 
     @classmethod
-    def of(cls, bound: BoundLattices) -> Self:
-        return cls({peer: _StoredBoundLattice.of(end) for peer, end in bound.ends.items()}, bound.hash())
+    def of(cls, bound: BoundEnds) -> Self:
+        return cls({peer: _StoredBoundEnd.of(end) for peer, end in bound.ends.items()}, bound.hash())
 
-    def read(self) -> BoundLattices:
-        return BoundLattices({peer: end.read() for peer, end in self.ends.items()}, self.hash)
+    def read(self) -> BoundEnds:
+        return BoundEnds({peer: end.read() for peer, end in self.ends.items()}, self.hash)
 
 
 class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
@@ -268,7 +267,7 @@ class _StoredPart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     party: str
     role: str
     columns: tuple[ColumnEncoder, ...]
-    fill: list[float] | None
+    fill: list[float]
     shift: list[float]
     factor: list[float]
     gaps: tuple[str, ...] = ()
@@ -280,8 +279,8 @@ class _StoredPart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     run: str
     shares: dict[str, list[str]]
     whitening: _StoredWhitening | UnsetType | None = UNSET
-    bound_lattice: _StoredBoundLattice | UnsetType | None = UNSET
-    bound_lattices: _StoredBoundLattices | UnsetType | None = UNSET
+    bound_lattice: _StoredBoundEnd | UnsetType | None = UNSET
+    bound_lattices: _StoredBoundEnds | UnsetType | None = UNSET
 
 
 def _listed(values: Vector | None) -> list[float] | None:

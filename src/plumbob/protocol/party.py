@@ -9,16 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.fixed_point import Encoding
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, store, stream
 from plumbob.data.shards import RowTreatment
-from plumbob.errors import PlanError
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
@@ -27,12 +26,9 @@ from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import Participant, Session, agree
-from plumbob.protocol.journal import State
-from plumbob.protocol.openings import LATTICE_BITS, columns_of
+from plumbob.protocol.journal import Resumed, State
+from plumbob.protocol.openings import ENTRY_INTEGER_BITS, columns_of
 from plumbob.protocol.part import ModelPart
-
-if TYPE_CHECKING:
-    from plumbob.protocol.transcript import ArbiterTranscript, Transcript
 
 Quantity = TypeVar("Quantity")
 AfterStep = Callable[[Batch, int], None]
@@ -57,10 +53,6 @@ class AnyParty(ABC):
     def run(self) -> None:
         """Run the whole training; after a restart, what is left of it."""
 
-    @abstractmethod
-    def transcript(self) -> "Transcript | ArbiterTranscript":
-        """What this party saw, after `run`: a simulation keeps it for attacks, an organisation does not."""
-
 
 class TrainingParty(AnyParty):
     """A party that holds columns."""
@@ -71,9 +63,6 @@ class TrainingParty(AnyParty):
         self.table = table
         self.sigmoid = SIGMOIDS[self.plan.sigmoid]
         self.noise_draws = 0
-        self.sums: list[Vector] = []
-        """The sums that this party could read, step by step."""
-        self.returned_noise: list[Vector] = []
         self._progress = progress
 
     session: Session
@@ -88,10 +77,9 @@ class TrainingParty(AnyParty):
         steps = all_steps(len(self.shard), self.plan)
         for batch in batches(self.session.seed, len(self.shard), self.plan):
             if batch.step <= finished:
-                self.spend(batch)
                 continue
             self.participant.begin_step(batch.step)
-            self.sums.append(self.step(batch))
+            self.step(batch)
             self.participant.finish_step(batch.step, self.result(), self.state())
             if self._progress is not None:
                 self._progress(batch, steps)
@@ -101,13 +89,9 @@ class TrainingParty(AnyParty):
     def set_up(self) -> None:
         """Do everything before the first step. All that is drawn only once is drawn here."""
         refuse_large_delta(self.plan, len(self.table))
-        self.session = agree(self.participant, self.table.ids, about=self._choice_of_rows())
-        trained = len(self.table) - self.plan.held_out(len(self.table))
-        treatment = self._paid_treatment(trained) if self.plan.noise == "rows" else None
-        key = self.participant.held_out_key or self.session.seed
-        self.shard = build_shard(self.table, self.plan, self.participant.name, key, treatment)
+        self.session = agree(self.participant, self.table.ids)
+        self.shard = self.own_rows()
         self.training_rows, self.seed = len(self.shard), self.session.seed
-        self._refuse_steep_rate()
         encoding = self.feature_encoding()
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
@@ -115,6 +99,13 @@ class TrainingParty(AnyParty):
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
         self.take_numbers(self.participant.fix_numbers(self.own_numbers()))
         self.prepare()
+
+    def own_rows(self) -> Shard:
+        """Own rows as training sees them: encoded, scaled and limited."""
+        trained = len(self.table) - self.plan.held_out(len(self.table))
+        treatment = self._paid_treatment(trained) if self.plan.noise == "rows" else None
+        key = self.participant.held_out_key or self.session.seed
+        return build_shard(self.table, self.plan, self.participant.name, key, treatment)
 
     def _paid_treatment(self, trained: int) -> RowTreatment:
         """How own rows are scaled and limited under a promise about whole rows, once the run is paid for."""
@@ -128,79 +119,32 @@ class TrainingParty(AnyParty):
     def own_numbers(self) -> Numbers:
         """Everything that depends on this party's data and shapes its messages."""
         nothing = np.zeros(0)
-        signs = nothing if self._signs is None else self._signs
+        signs = nothing if self.all_signs is None else self.all_signs
         return {"rows": self.shard.X, "signs": signs, "start": self.start, "penalty": np.asarray(self.penalties)}
 
     def take_numbers(self, numbers: Numbers) -> None:
         """Calculate with the numbers that were settled; floating point is settled as it is."""
         self.start = self.weights = numbers["start"]
 
-    def _choice_of_rows(self) -> str:
-        """A text about the rows that a party chose to hold out, which must be the same at all parties."""
-        chosen = self.table.held_out
-        return "" if chosen is None or not self.plan.held_out_by else np.packbits(chosen).tobytes().hex()
-
-    def _refuse_steep_rate(self) -> None:
-        """Refuse a rate at which a full-batch run may diverge: in `shares` nobody would see it.
-
-        Not under a promise for whole rows: peers see whether a run begins, and one row could decide that.
-        """
-        plan = self.plan
-        if plan.kind.shows_gradients or not plan.learning_rate:
-            return
-        if plan.noise == "rows":
-            return
-        most = logistic.largest_rate(self.shard.X, plan.momentum)
-        if plan.rate >= most:
-            raise PlanError(
-                f"model.learning_rate: {plan.rate:g} would diverge on {self.participant.name}'s own columns; set it"
-                f' below {most:.2g}, or to 0, the public rate, with scale = "whitened"'
-            )
-
     def take_up(self) -> int:
         """Restore the last step that an earlier start finished, and return its number; 0 if there is none."""
         resumed = self.participant.take_up()
         if resumed is None:
             return 0
-        self.sums = [np.frombuffer(result["sums"]) for result in resumed.results]
-        self.returned_noise = [np.frombuffer(result["noise"]) for result in resumed.results if "noise" in result]
-        self.restore(resumed.state)
+        self.restore(resumed)
         return resumed.step
 
     def result(self) -> State:
-        """The step just done, as it stands in the transcript."""
-        noise = {"noise": self.returned_noise[-1].tobytes()} if self.returned_noise else {}
-        return {"sums": self.sums[-1].tobytes(), **noise}
+        """What the step just done leaves, beside the state: nothing, unless a party reads something in it."""
+        return {}
 
+    @abstractmethod
     def state(self) -> State:
         """The state that the next step depends on, beyond what `set_up` makes."""
-        return {"weights": self.weights.tobytes(), "noise draws": self.noise_draws.to_bytes(8, "little")}
 
-    def restore(self, state: State) -> None:
-        """The inverse of `state`."""
-        self.weights = np.frombuffer(state["weights"])
-        self.noise_draws = int.from_bytes(state["noise draws"], "little")
-
-    def spend(self, batch: Batch) -> None:
-        """Book the release of a batch's labels: nothing, but in a protocol whose plans have a budget for it."""
-        return
-
-    def transcript(self) -> "Transcript":
-        """A transcript of what this party saw."""
-        from plumbob.protocol.transcript import Transcript  # Late: a party between organisations keeps none.
-
-        return Transcript(
-            party=self.participant.name,
-            plan=self.plan.to_toml(),
-            seed=self.session.seed,
-            X=self.shard.X,
-            y=self.shard.y,
-            start=self.start,
-            sums=np.array(self.sums).reshape(len(self.sums), -1),
-            weights=self.weights,
-            own_noise=np.array(self.returned_noise) if self.returned_noise else None,
-            flipped=self._flipped,
-        )
+    @abstractmethod
+    def restore(self, resumed: Resumed) -> None:
+        """Take up the state after the last finished step, and the results of all."""
 
     def use(self, name: str, step: int, value: Quantity) -> Quantity:
         """A named quantity just before this party uses it: unchanged. The red team's party overrides it."""
@@ -211,8 +155,8 @@ class TrainingParty(AnyParty):
         """Make keys, and whatever else must be there before the first step."""
 
     @abstractmethod
-    def step(self, batch: Batch) -> Vector:
-        """Take one step; returns the sums that this party could read."""
+    def step(self, batch: Batch) -> None:
+        """Take one step."""
 
     def finish(self) -> None:
         """Exchange what follows the last step: nothing, except in `shares`."""
@@ -229,7 +173,7 @@ class TrainingParty(AnyParty):
 
     def feature_encoding(self) -> Encoding:
         """The encoding of own rows; what does not fit is refused before anything depends on it."""
-        return Encoding(self.plan.feature_bits, LATTICE_BITS)
+        return Encoding(self.plan.feature_bits, ENTRY_INTEGER_BITS)
 
     @property
     def columns(self) -> int:
@@ -240,31 +184,10 @@ class TrainingParty(AnyParty):
     def penalties(self) -> Vector | Matrix:
         return self.shard.penalties(self.plan.l2)
 
-    def signs(self, batch: Batch) -> Vector | None:
-        """The labels of a batch as -1/+1, at the label party; flipped and scaled where the plan says so."""
-        return None if self._signs is None else self._signs[batch.rows]
-
     @cached_property
-    def _signs(self) -> Vector | None:
-        """All labels as -1/+1, flipped once, whatever is done with them afterwards."""
-        if self.shard.y is None:
-            return None
-        signs = logistic.signs_of(self.shard.y)
-        if not self.plan.label_flip_epsilon:
-            return signs
-        from plumbob.protocol.flips import flipped_signs  # Late: most plans flip nothing.
-
-        drawn = self.participant.draws.of("flipped labels").draw(8 * len(self.shard))
-        return flipped_signs(signs, self.plan.label_flip_epsilon, drawn)
-
-    @property
-    def _flipped(self) -> NDArray[np.bool_] | None:
-        """Which labels (0/1) differ from those that training used; None where none could."""
-        if not self.plan.label_flip_epsilon:
-            return None
-        from plumbob.protocol.flips import flipped_labels  # As above.
-
-        return flipped_labels(self.plan, self.shard.y, self._signs)
+    def all_signs(self) -> Vector | None:
+        """All labels as -1/+1, at the label party."""
+        return None if self.shard.y is None else logistic.signs_of(self.shard.y)
 
 
 def own_start(participant: Participant, session: Session, columns: int) -> Vector:
@@ -315,7 +238,4 @@ def party_at(
     if table is None:
         arbiter: AnyParty = import_module(participant.plan.kind.program).ARBITER(participant)
         return arbiter
-    if instead is not None:
-        for channel in participant.channels.values():
-            channel.break_free()
     return (instead or party_class(participant.plan.kind))(participant, table, progress)

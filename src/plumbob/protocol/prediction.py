@@ -12,22 +12,19 @@ and nobody then answers or counts it. Everybody signs at the end, however it com
 """
 
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from plumbob.arrays import Vector
 from plumbob.counting import counted
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, RemoteProtocolError
-from plumbob.protocol import schedules
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, agree
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RowLimit, refuse_beyond
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.schedules import Due
 from plumbob.protocol.scoring import Scoring, scoring_of
 
 ROW = struct.Struct("<Q")
@@ -71,19 +68,18 @@ class Asker:
         self._refuse(rows)
         self._step += 1
         self.participant.begin_step(self._step)
-        _follow(self.participant, schedules.asked, self._step)
-        _follow(self.participant, schedules.query, self._step, len(rows))
         peers = self.participant.data_peers
         for channel in peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
             channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
-        verdicts = {peer: channel.receive(Kind.QUERY_VERDICT, self._step) for peer, channel in peers.items()}
+        verdicts = {
+            peer: channel.receive(Kind.QUERY_VERDICT, self._step, VERDICT.size) for peer, channel in peers.items()
+        }
         for channel in peers.values() if len(peers) > 1 else ():
             channel.send(Kind.QUERY_DECISION, self._step, b"".join(verdicts.values()))
         if refusals := refusals_in(verdicts):
             sign_last(self.participant, self._step)
             raise BudgetExceededError(f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals)}")
-        _follow(self.participant, schedules.scored_rows, self.part.training_rows, self._step, len(rows))
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step, {}, {})
         return scores
@@ -91,7 +87,6 @@ class Asker:
     def end(self) -> None:
         """Say that nothing more will be asked, and end the session."""
         self._step += 1
-        _follow(self.participant, schedules.asked, self._step)
         for channel in self.participant.data_peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
         sign_last(self.participant, self._step)
@@ -163,7 +158,6 @@ class Answerer:
         queries = rows = 0
         while (query := self._next_query(queries + 1)).rows:
             self._spend(queries + 1, query)
-            _follow(self.participant, schedules.scored_rows, self.part.training_rows, queries + 1, len(query.rows))
             scoring.answer(queries + 1, query.rows)
             queries, rows = queries + 1, rows + len(query.rows)
             # What was answered need not be kept: a session that breaks off starts over.
@@ -174,14 +168,12 @@ class Answerer:
     def _next_query(self, step: int) -> Query:
         """The next query; without rows at the end."""
         self.participant.begin_step(step)
-        _follow(self.participant, schedules.asked, step)
-        count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step))
+        count, in_all = QUERY.unpack(self._channel.receive(Kind.QUERY, step, QUERY.size))
         if count > len(self.table):
             raise RemoteProtocolError(f"{self._asker}: it asks for {count} rows of {len(self.table)}, so some repeat")
         if not count:
             return Query()
-        _follow(self.participant, schedules.query, step, count)
-        body = self._channel.receive(Kind.QUERY_ROWS, step)
+        body = self._channel.receive(Kind.QUERY_ROWS, step, ROW.size * count)
         rows = [row for (row,) in ROW.iter_unpack(body)]
         if len(set(rows)) != count or max(rows) >= len(self.table):
             raise RemoteProtocolError(
@@ -209,7 +201,7 @@ class Answerer:
         names = [party.name for party in self.participant.plan.feature_parties]
         verdicts = {self.participant.name: own}
         if len(names) > 1:
-            told = self._channel.receive(Kind.QUERY_DECISION, step)
+            told = self._channel.receive(Kind.QUERY_DECISION, step, VERDICT.size * len(names))
             verdicts = {peer: told[at * VERDICT.size :][: VERDICT.size] for at, peer in enumerate(names)}
         if verdicts[self.participant.name] != own:
             raise RemoteProtocolError(f"{self._asker}: it tells everybody that we decided otherwise than we did")
@@ -249,11 +241,6 @@ def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
     return refusals
 
 
-def _follow(participant: Participant, messages: Callable[..., Iterable[Due]], *numbers: int) -> None:
-    participant.follow(partial(messages, participant.plan, *numbers))
-
-
 def sign_last(participant: Participant, step: int) -> None:
     """Sign for the last time: what nobody signs, nobody answers for."""
-    _follow(participant, schedules.last_seals, step)
     participant.meet(step)

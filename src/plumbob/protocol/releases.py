@@ -9,9 +9,9 @@ from typing import Literal
 
 from plumbob.plan import Plan
 from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, WEIGHTS, columns_of, most_scored_rows
-from plumbob.protocol.shares.shape import LatticeShape
+from plumbob.protocol.shares.shape import RunShape
 
-What = Literal["gradient", "all gradients", "weights", "scores", "parts of scores", "masked numbers", "held-out rows"]
+What = Literal["gradient", "all gradients", "weights", "scores", "parts of scores", "masked numbers"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,6 @@ def releases(plan: Plan, trained: int) -> Iterator[Release]:
     """What is released in a run over this many training rows, and in the predictions allowed after it."""
     for party in plan.learners:
         columns = columns_of(plan, party.name)
-        if plan.held_out_by not in ("", party.name):
-            yield Release("held-out rows", party.name, trained, 1)
         if columns and plan.kind.shows_gradients:
             yield Release("gradient", party.name, columns)
         elif columns and plan.opens_weights:
@@ -49,7 +47,7 @@ def releases(plan: Plan, trained: int) -> Iterator[Release]:
         yield Release("all gradients", plan.arbiter.name, columns)
     label = plan.label_party.name
     if plan.kind.has_lattices and not plan.is_between_two:
-        shape = LatticeShape(plan, max(trained, 1))
+        shape = RunShape(plan, max(trained, 1))
         yield Release("masked numbers", label, shape.masked_numbers, shape.most_bits_behind_a_mask, "cheating")
     if plan.kind.is_encrypted:
         what: What = "scores" if plan.is_closed else "parts of scores"

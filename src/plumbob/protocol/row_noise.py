@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data.shards import FittedRows, TreatedColumn
+from plumbob.data.shards import PlacedColumn
 from plumbob.data.whitening import Whitening, gamma_for
 from plumbob.errors import PrivacyError
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian, home, rows
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import RowCost, RowSpending, rho_at_home
-from plumbob.protocol.shares.shape import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, LatticeShape
+from plumbob.protocol.shares.shape import FAILURE_BITS, FAILURE_BITS_OF_STAGES, HIDING_BITS, RunShape
 
 
 @dataclass(frozen=True)
@@ -87,19 +87,26 @@ class HomeTreatment:
     failure: float
     """The run's chance of failure, as in `row_cost`."""
 
-    def fit(self, numbers: Matrix, columns: Sequence[TreatedColumn]) -> FittedRows:
-        """Fit ranges, by noisy quantiles, and noisy moments; nothing where the plan leaves columns as is."""
-        if not self.plan.is_whitened or not columns:
-            return FittedRows(np.zeros(len(columns)), np.ones(len(columns)), None)
-        # A category's range is known, and each other costs budget.
-        known = [home.CATEGORY if column.is_category else None for column in columns]
+    def place(self, columns: Sequence[Vector], cuts: Sequence[int]) -> list[PlacedColumn]:
+        """Ranges and cuts of columns of numbers, paid for; columns as they are where the plan does not scale."""
+        if not self.plan.is_whitened:
+            return [PlacedColumn(0.0, 1.0)] * len(columns)
+        found = home.fit_columns(columns, cuts, self._rho / 2, self.draw) if columns else []
+        return [PlacedColumn(paid.range.middle, 1.0 / paid.range.half, paid.cuts) for paid in found]
+
+    def whiten(self, scaled: Matrix, heights: Vector, ranges: int) -> Whitening | None:
+        """The whitening from noisy moments, paid for; None where the plan does not scale."""
+        if not self.plan.is_whitened or not scaled.shape[1]:
+            return None
         gamma = gamma_for(self.plan.l2, self.plan.blocks)
-        fitted = home.fit_whitening(numbers, known, home_rho(self.plan, self.failure), self.draw, gamma)
-        ranges = fitted.scaling.ranges
-        whitening = Whitening(fitted.mean, fitted.matrix, fitted.scaling.reach, fitted.norm)
-        return FittedRows(
-            np.array([item.middle for item in ranges]), np.array([1.0 / item.half for item in ranges]), whitening
-        )
+        # A party without columns of numbers paid for no range.
+        rho = self._rho / 2 if ranges else self._rho
+        fitted = home.fit_whitening(np.clip(scaled, -home.REACH, home.REACH), rho, self.draw, gamma)
+        return Whitening(fitted.mean, fitted.matrix * heights, home.REACH, fitted.norm)
+
+    @property
+    def _rho(self) -> float:
+        return home_rho(self.plan, self.failure)
 
     def limited(self, scaled: Matrix) -> Matrix:
         """Clip rows to R_k and round toward zero."""
@@ -112,21 +119,8 @@ class HomeTreatment:
         return limited
 
 
-def cut_residuals(plan: Plan, residuals: Vector) -> Vector:
-    """Residuals rounded toward zero to whole units of 2**-residual_bits, as the encrypted protocol cuts them."""
-    scale = 2.0**plan.residual_bits
-    cut: Vector = np.trunc(residuals * scale) / scale
-    return cut
-
-
-def noise_of_a_run(plan: Plan, cost: rows.RowCost, columns: int, draw: Draw) -> Matrix:
-    """One party's noise on all coordinates, one row per pass, in the units of a sum of residuals times rows."""
-    drawn = whole_noise_of_a_run(cost, columns, draw).astype(np.float64)
-    return drawn * 2.0 ** -(plan.feature_bits + plan.residual_bits)
-
-
 def whole_noise_of_a_run(cost: rows.RowCost, columns: int, draw: Draw) -> rows.Units:
-    """`noise_of_a_run` in whole units of 2**-(feature_bits + residual_bits), as added to a share before the cut."""
+    """One party's noise on all coordinates, one row per pass, in the units in which its cost was calculated."""
     drawn = discrete_gaussian.sample_many(cost.std, cost.passes * columns, draw)
     return np.array(drawn, dtype=np.int64).reshape(cost.passes, columns)
 
@@ -141,7 +135,7 @@ def run_failure(plan: Plan, rows: int) -> float:
     if not plan.kind.has_lattices:
         return 0.0
     if rows:
-        return LatticeShape(plan, rows).failure
+        return RunShape(plan, rows).failure
     if len(plan.learners) == 2:
         return 2.0**-FAILURE_BITS
     return 2.0**-FAILURE_BITS_OF_STAGES + 2.0**-HIDING_BITS

@@ -8,16 +8,16 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.data import Table
-from plumbob.errors import PlanError, RemoteProtocolError
+from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.handshake import Participant, Session, agree_pair_masks
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART, packed, unpacked
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.schedules import SCORE_BYTES
 
+SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
+ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
 # Far wider than a sum of parts, so that masks which do not cancel are noticed.
 MODULUS = 1 << 8 * SCORE_BYTES
-MOST_PARTIES = 1 << 10
 
 
 class Scoring(Protocol):
@@ -34,9 +34,9 @@ def scoring_of(participant: Participant, session: Session, table: Table, part: M
     """As this plan's scores are opened."""
     if not participant.plan.is_closed:
         return OpenedScoring(participant, session, table, part)
-    from plumbob.protocol.shares.scoring import LatticePredictor  # Late: other protocols open their weights.
+    from plumbob.protocol.shares.scoring import SharedScoring  # Late: other protocols open their weights.
 
-    predictor = LatticePredictor(participant, table)
+    predictor = SharedScoring(participant, table)
     predictor.prepare_prediction(part, session)
     return predictor
 
@@ -49,14 +49,13 @@ class OpenedScoring:
         # Whole numbers, as they travel: processors differ in the last bits of a floating-point product.
         own = SCORE_PART.encode(part.partial_scores(table), "own parts of the scores").values
         self._own = participant.fix_numbers({"scores": own})["scores"]
-        if len(participant.plan.feature_parties) > MOST_PARTIES:
-            raise PlanError(f"expected at most {MOST_PARTIES} feature parties to predict with")
         self.pair_masks = agree_pair_masks(participant, session)
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
         total, peers = [0] * len(rows), self._participant.data_peers
         self._participant.meet(step, [self._participant.name, *peers])
-        shares = [channel.receive(Kind.SCORE_SHARE, step) for channel in peers.values()]
+        size = SCORE_BYTES * len(rows)
+        shares = [channel.receive(Kind.SCORE_SHARE, step, size) for channel in peers.values()]
         self._participant.check_seals(step, peers)
         for body in shares:
             total = [(a + b) % MODULUS for a, b in zip(total, unpacked(body, SCORE_BYTES), strict=True)]

@@ -7,8 +7,9 @@ from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.decision import summary_of
-from plumbob.report.page import as_text
-from plumbob.report.run import judged, page_of, quality_table, summary, warnings, with_interval
+from plumbob.report.quality import quality_table, with_interval
+from plumbob.report.run import judged, page_of, summary, warnings
+from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
 
 SHOWN_METRICS = ("auc", "log_loss")

@@ -1,68 +1,16 @@
-"""Verdicts on a page: the two headlines, and who can work out what."""
+"""Who can work out what: every pair of a party and what it may be after, with the worst that was found."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from markupsafe import Markup
-
-from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, UNPREVENTED, HeadlineBlock, HeadlineLine, Headlines
-from plumbob.checking.words import ASSUMPTIONS, BLOCKED, DEGRADES, HONEST, LEAKS, ORDER, sentence, spoken_names
+from plumbob.checking.judgement import FEW_PARTIES, HEADINGS
+from plumbob.checking.words import ASSUMPTIONS, BLOCKED, DEGRADES, LEAKS, ORDER, joined_names, sentence, spoken_names
 from plumbob.counting import percent, share
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.report.markup import NOTHING, joined, tag
-from plumbob.report.page import PageTable, table_of
+from plumbob.report.tables import PageTable
 
-CLASSES = {LEAKS: "leaks", DEGRADES: "degrades", BLOCKED: "blocked"}
-
-
-def headline_blocks(headlines: Headlines) -> Markup:
-    """The two headlines, one after the other, and what their words mean."""
-    legend = tag("p", headlines.legend, class_="note") if headlines.legend else NOTHING
-    return joined(*(_block(block) for block in headlines.blocks), legend)
-
-
-def _block(block: HeadlineBlock) -> Markup:
-    agreed = tag("p", " ".join(block.agreed), class_="more") if block.agreed else NOTHING
-    lines = tag("ul", *(_row(line) for line in block.lines), class_="verdicts") if block.lines else NOTHING
-    nothing = tag("p", block.nothing, class_="say") if block.nothing else NOTHING
-    pieces = (agreed, lines, nothing) if block.assumes == HONEST else (lines, nothing, agreed)
-    return joined(
-        tag("h3", block.heading), *pieces, remedy(block), unprevented(block), tag("p", block.counts, class_="note")
-    )
-
-
-def _row(line: HeadlineLine) -> Markup:
-    by = tag("p", f"By {', '.join(line.attacks)}.", class_="more")
-    return tag(
-        "li", badge(line.verdict), tag("p", line.says, class_="say"), by, class_=f"verdict {class_of(line.verdict)}"
-    )
-
-
-def remedy(block: HeadlineBlock) -> Markup:
-    """The flags to type, and what they cost."""
-    if not block.remedy:
-        return NOTHING
-    price = f" (its price: {block.price})" if block.price else ""
-    return tag("p", "What helps: ", tag("code", block.remedy), price, class_="more")
-
-
-def unprevented(block: HeadlineBlock) -> Markup:
-    """What no plan prevents, a sentence or two for each party."""
-    return joined(*(tag("p", f"{UNPREVENTED}: {line}", class_="more") for line in block.unprevented))
-
-
-def badge(verdict: str) -> Markup:
-    """The verdict's word, the same everywhere, with a mark that does not rest on colour."""
-    return tag("span", verdict, class_=f"badge {class_of(verdict)}")
-
-
-def class_of(verdict: str) -> str:
-    """The style sheet's class for a verdict."""
-    return CLASSES.get(verdict, "none")
-
-
-# Every pair of a party and what it may be after, with the worst that was found: silence could be read either way.
-
+JUDGED = (LEAKS, DEGRADES, BLOCKED)
+"""The verdicts that a page shows; an attack that has nothing to work on is no news."""
 COLUMNS = "columns and scores"
 KINDS = {"labels": "labels", "features": COLUMNS, "scores": COLUMNS, "weights": "weights", "ids": "ids"}
 REACHED = (
@@ -75,36 +23,41 @@ Pair = tuple[str, str]
 
 
 def pairs_of(plan: Plan, findings: Sequence[Finding]) -> dict[Pair, dict[str, Finding]]:
-    """The worst finding for each assumption, by pair."""
+    """The worst finding for each assumption, by pair; silence about a pair could be read either way."""
     spoken = spoken_names([party.name for party in plan.parties])
     pairs: dict[Pair, dict[str, Finding]] = {}
-    # A record is somebody's file, and may say anything.
-    known = [one for one in findings if one.verdict in ORDER and one.target in KINDS]
+    known = [one for one in findings if one.verdict in JUDGED]
     for one in sorted(known, key=lambda one: (list(KINDS).index(one.target), one.by)):
-        by = "+".join(spoken.get(name, name) for name in one.by.split("+"))
-        worst = pairs.setdefault((by, f"{spoken.get(one.against, one.against)}'s {KINDS[one.target]}"), {})
+        by, against = (_together(names, spoken) for names in (one.by, one.against))
+        worst = pairs.setdefault((by, f"{against}'s {KINDS[one.target]}"), {})
         worst[one.assumes] = min(worst.get(one.assumes, one), one, key=_rank)
     return pairs
+
+
+def _together(names: str, spoken: Mapping[str, str]) -> str:
+    """Parties that act together, or that an attack is about, as a sentence names them."""
+    return joined_names([spoken.get(name, name) for name in names.split("+")])
 
 
 def _rank(one: Finding) -> tuple[int, float]:
     return ORDER.index(one.verdict), -(one.advantage or 0.0)
 
 
-def pairs_table(plan: Plan, findings: Sequence[Finding]) -> Markup:
-    """A table with one line per pair; empty among many parties, where pairs are too many to read."""
+def pairs_table(plan: Plan, findings: Sequence[Finding]) -> PageTable | None:
+    """A table with one line per pair; None among many parties, where pairs are too many to read."""
     if len(plan.parties) > FEW_PARTIES or not findings:
-        return NOTHING
+        return None
     rows = [
-        [sentence(by), about, *(finding_cell(worst.get(assumes)) for assumes in ASSUMPTIONS)]
+        [sentence(by), about, *(reached(worst.get(assumes)) for assumes in ASSUMPTIONS)]
         for (by, about), worst in pairs_of(plan, findings).items()
     ]
-    return table_of(PageTable(["who", "about", *HEADINGS.values()], rows, REACHED), "Who can work out what")
+    return PageTable(["who", "about", *HEADINGS.values()], rows, REACHED)
 
 
-def finding_cell(one: Finding | None) -> Markup:
+def reached(one: Finding | None) -> str:
     """The verdict and, where it was measured, how much and, in brackets, what needs no attack."""
-    if one is None:
-        return tag("span", "-")
-    said = "" if one.rate is None else f" {share(one.rate)} ({percent(max(one.baseline or 0.0, 0.0))})"
-    return joined(badge(one.verdict), said)
+    if one is None or one.verdict not in JUDGED:
+        return "-"
+    if one.rate is None:
+        return one.verdict
+    return f"{one.verdict} {share(one.rate)} ({percent(max(one.baseline or 0.0, 0.0))})"

@@ -20,6 +20,8 @@ GivenPlan = Plan | str | Path
 HOME = Path("party")
 PlanKeys = Annotated[Mapping[str, Any], "keys of the plan"]
 """The type of the field in which a verb finds the keys of a plan whose flags were used (`plan_flags`)."""
+PartyKeys = Annotated[Mapping[str, Any], "keys of a plan of parties"]
+"""The same of a verb that drafts a plan for organisations, which has none of a study's keys."""
 
 DataOption = Annotated[
     Sequence[str], Flag("Name of a data set, or PARTY=FILE for each party.", "DATASET|PARTY=FILE ...")
@@ -30,13 +32,6 @@ IdColumnWords = Annotated[
         "Column that identifies each row; where its name differs, PARTY=COLUMN for each party, repeated.",
         "[PARTY=]COLUMN",
         "--id",
-    ),
-]
-IsByPlace = Annotated[
-    bool,
-    Flag(
-        "Instead of --id: pair rows by their place in the files, which must all be in the same order.",
-        name="--by-place",
     ),
 ]
 DataDir = Annotated[Path | None, Flag("Folder of the larger data sets (default: PLUMBOB_DATA).")]
@@ -70,7 +65,6 @@ StrictRows = Annotated[
     bool, Flag("Refuse rows with a level or a gap that training did not have (default: count them).")
 ]
 TestFiles = Annotated[Sequence[str], Flag("File of test rows of a party; may be repeated.", "PARTY=FILE")]
-SplitBy = Annotated[str | None, Flag("Hold out the newest fifth of the rows by this column.", "COLUMN")]
 HomeFolder = Annotated[
     Path, Flag("This party's folder: key, certificate, peers, settings.", is_folder=True, envvar="PLUMBOB_HOME")
 ]
@@ -139,18 +133,6 @@ class TableFlags:
     positive: Annotated[
         str | None, _of_table("Class to predict (default: the label's second class when sorted).", "CLASS")
     ] = None
-    duplicates: Annotated[
-        str,
-        _of_table(
-            "What to do with an id that is on several rows: refuse it (default), use its first or its last row, or"
-            " repeat: pair each of its rows with each of the peers', which shows them how often it occurs and which all"
-            " sides must ask for.",
-            "refuse|first|last|repeat",
-        ),
-    ] = "refuse"
-    unlabelled: Annotated[
-        str, _of_table("What to do with rows that have no label (default: refuse).", "refuse|drop")
-    ] = "refuse"
     weight: Annotated[
         str | None,
         _of_table("Column of the label party that says how much a row counts in training, from 0 to 1.", "COLUMN"),
@@ -167,8 +149,6 @@ class TableFlags:
             _names(self.category),
             tuple(self.gaps),
             self.positive,
-            self.duplicates,
-            self.unlabelled,
             self.weight,
         )
 
@@ -192,15 +172,6 @@ def id_columns(words: Sequence[str]) -> "IdColumns":
             raise DataError(f"--id {word}: a second id column for {party}; expected one")
         columns[party] = column
     return columns
-
-
-def pairing_of(words: Sequence[str], is_by_place: bool) -> "IdColumns":
-    """How the rows of all parties' files are paired, from `--id` and `--by-place`."""
-    if words and is_by_place:
-        raise DataError("--by-place pairs rows without an id, and --id names one; give one of the two")
-    from plumbob.data.ids import BY_PLACE
-
-    return BY_PLACE if is_by_place else id_columns(words)
 
 
 def own_id_column(words: Sequence[str], party: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, PAPER, PAPERS_PROTOCOL, Plan, SettingKey, default_of
+from plumbob.plan import KEYS, PAPER, PAPERS_PROTOCOL, PARTY_KEYS, Plan, SettingKey, default_of
 from plumbob.verb import Flag
 
 PANEL = "Keys of the plan (a flag wins over the file)"
@@ -17,34 +17,38 @@ EVERYTHING = "plumbob.everything"  # Set in a command's context when its help is
 NAMES = ("features", *(key.name for key in KEYS), "heuristic", "auditors")
 
 
-def plan_flags() -> list[inspect.Parameter]:
-    """All flags of the plan, and the one that shows them all."""
+def plan_flags(is_study: bool = True) -> list[inspect.Parameter]:
+    """The flags of a study's plan or of one of parties, and the flag that shows them all."""
     everything = typer.Option(
         "--help-all", help="Also show the flags for rare keys of the plan.", callback=show_everything, is_eager=True
     )
     paper = Flag("Train as the paper does, where no flag says otherwise.", panel=RARE_PANEL)
+    shown = _parameter("help_all", bool, everything, False)
+    auditors = _text(
+        "auditors",
+        parse_auditors,
+        "With --evidence keep: each party's auditor, bank=FINGERPRINT,fund=FINGERPRINT.",
+        "FINGERPRINTS",
+    )
+    if not is_study:
+        return [shown, *(_flag(key.of_parties) for key in PARTY_KEYS), auditors]
     return [
-        _parameter("help_all", bool, everything, False),
+        shown,
         _parameter("as_in_the_paper", bool, paper.for_typer("as_in_the_paper"), False),
         _text(
             "features", parse_features, "Number of each party's columns after encoding, label first: 11,12.", "COUNTS"
         ),
         *map(_flag, KEYS),
         _text("heuristic", parse_heuristic, "For the paper's noise formula: G=1.0,T=30,e=0.", "NUMBERS"),
-        _text(
-            "auditors",
-            parse_auditors,
-            "With --evidence keep: each party's auditor, bank=FINGERPRINT,fund=FINGERPRINT.",
-            "FINGERPRINTS",
-        ),
+        auditors,
     ]
 
 
 def keys_given(values: dict[str, Any]) -> dict[str, Any]:
     """Take the used flags out of everything typed; they go over the paper's values, if these are asked for."""
     values.pop("help_all")
-    usual = {"protocol": PAPERS_PROTOCOL, **PAPER} if values.pop("as_in_the_paper") else {}
-    keys = {name: values.pop(name) for name in NAMES}
+    usual = {"protocol": PAPERS_PROTOCOL, **PAPER} if values.pop("as_in_the_paper", False) else {}
+    keys = {name: values.pop(name) for name in NAMES if name in values}
     return {**usual, **{name: value for name, value in keys.items() if value is not None}}
 
 

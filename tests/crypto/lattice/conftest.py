@@ -2,11 +2,11 @@
 
 import pytest
 
-from plumbob.crypto.lattice import LatticeEngine
+from plumbob.crypto.lattice import Engine
 from tests.crypto.lattice.reference import ReferenceEngine
 
 
 @pytest.fixture(scope="session", params=["python", "native"])
-def lattice_engine(request: pytest.FixtureRequest) -> LatticeEngine:
+def lattice_engine(request: pytest.FixtureRequest) -> Engine:
     """The oracle and the kernel, on one thread."""
-    return LatticeEngine(threads=1) if request.param == "native" else ReferenceEngine()
+    return Engine(threads=1) if request.param == "native" else ReferenceEngine()

@@ -20,7 +20,7 @@ from plumbob.crypto.lattice.interface import (
     Small,
     Wave,
 )
-from plumbob.crypto.lattice.kernel import LatticeEngine
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.layout import Layout
 from plumbob.crypto.lattice.local import pairs_of
 from plumbob.crypto.lattice.products import PrivateMatrix
@@ -38,7 +38,7 @@ ROWS_AT_ONCE = 1 << 15
 BigIntegers = NDArray[np.object_]
 
 
-class ReferenceEngine(LatticeEngine):
+class ReferenceEngine(Engine):
     """Calculates with polynomials in numpy, on one thread."""
 
     def __init__(self) -> None:

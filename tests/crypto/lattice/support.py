@@ -8,23 +8,24 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice import (
     MOST_TESTS,
     Answer,
-    Evaluator,
+    Engine,
+    Factors,
     KeyContext,
     KeyProof,
     KeyTest,
-    LatticeEngine,
     Layout,
-    Owner,
     OwnerKey,
     Pairs,
     ParameterSet,
     PrivateMatrix,
     Register,
-    SlotEvaluator,
+    SlotFactors,
     SlotLayout,
-    SlotOwner,
     Small,
     TestedKey,
+    answer_request,
+    make_request,
+    open_reply,
     pairs,
     sets,
 )
@@ -42,14 +43,14 @@ def context(kind: str = "scores", number: int = 1) -> KeyContext:
     return KeyContext(b"session", "bank", "shop", kind, number)
 
 
-def make_key(engine: LatticeEngine, parameters: ParameterSet, kind: str = "scores", number: int = 1) -> OwnerKey:
+def make_key(engine: Engine, parameters: ParameterSet, kind: str = "scores", number: int = 1) -> OwnerKey:
     """A key from a fixed seed: tests compare bytes."""
     return OwnerKey(engine, parameters, context(kind, number), OWNER_SEED)
 
 
 def admitted(key: OwnerKey) -> TestedKey:
     """The key as its evaluator has it after the test."""
-    public = key.public_bytes()
+    public = key.public
     for attempt in range(MOST_TESTS):
         test = KeyTest(key.engine, key.parameters, key.context, public, bytes([attempt]) * 32)
         proof = KeyProof(key, public, bytes(32))
@@ -57,6 +58,14 @@ def admitted(key: OwnerKey) -> TestedKey:
         if nonce is not None:
             return test.finish(nonce)
     raise AssertionError("an honest key never passed its test")
+
+
+def answered(
+    factors: Factors, key: OwnerKey, request: bytes, number: int = 1, register: Register | None = None
+) -> Answer:
+    """An evaluator's answer with its usual seed; a register of its own unless one is given."""
+    kept = Register() if register is None else register
+    return answer_request(factors, admitted(key), number, request, EVALUATOR_SEED, kept)
 
 
 @dataclass
@@ -72,24 +81,20 @@ class Played:
         return pairs.add(self.opened, self.answer.share)
 
 
-def play(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], values: Pairs) -> Played:
+def play(engine: Engine, layout: Layout, entries: NDArray[np.int64], values: Pairs) -> Played:
     """A product with a private matrix."""
     key = make_key(engine, layout.parameters, layout.direction)
-    owner = Owner(key, 1, layout)
-    evaluator = Evaluator(PrivateMatrix(engine, layout, entries), admitted(key), 1, EVALUATOR_SEED, Register())
-    request = owner.request(values)
-    answer = evaluator.reply(request)
-    return Played(request, answer, owner.open(answer.reply))
+    request = make_request(key, 1, layout, values)
+    answer = answered(PrivateMatrix(engine, layout, entries), key, request)
+    return Played(request, answer, open_reply(key, layout, answer.reply))
 
 
-def play_slots(engine: LatticeEngine, layout: SlotLayout, left: SlotValues, right: SlotValues) -> Played:
+def play_slots(engine: Engine, layout: SlotLayout, left: SlotValues, right: SlotValues) -> Played:
     """Inner products, or complex ones, row by row."""
     key = make_key(engine, layout.parameters, "sigmoid")
-    owner = SlotOwner(key, 1, layout)
-    evaluator = SlotEvaluator(engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
-    request = owner.request(left)
-    answer = evaluator.reply(request, right)
-    return Played(request, answer, owner.open(answer.reply))
+    request = make_request(key, 1, layout, left)
+    answer = answered(SlotFactors(engine, layout, right), key, request)
+    return Played(request, answer, open_reply(key, layout, answer.reply))
 
 
 def random_pairs(generator: np.random.Generator, count: int, bits: int) -> Pairs:
@@ -136,7 +141,7 @@ def to_floats(values: Pairs, bits: int, fraction_bits: int) -> NDArray[np.float6
     return np.array(numbers).reshape(values.shape[:-1])
 
 
-def sines(engine: LatticeEngine, turns: Angles) -> tuple[Small, Small]:
+def sines(engine: Engine, turns: Angles) -> tuple[Small, Small]:
     """Sines and cosines, with 30 fraction bits."""
     sine, cosine = engine.waves(turns, [(1, 0, 1), (1, QUARTER, 1)], 0)
     return sine, cosine

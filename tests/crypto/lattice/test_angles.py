@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import LatticeEngine, angles
+from plumbob.crypto.lattice import Engine, angles
 from tests.crypto.lattice.support import sines
 
 HARMONICS = (1, 3, 5, 15)
 AMPLITUDES = (0.6, -0.2, 1.5, 0.01)
 
 
-def test_sines_are_right(lattice_engine: LatticeEngine) -> None:
+def test_sines_are_right(lattice_engine: Engine) -> None:
     """Within 2**-27 on a million angles and at the quadrants' edges, which are exact to a unit."""
     drawn = np.random.default_rng(1).integers(0, 2**32, 100_000).astype(np.uint32)
     turns = np.concatenate([np.arange(4, dtype=np.uint32) << np.uint32(30), drawn])
@@ -21,7 +21,7 @@ def test_sines_are_right(lattice_engine: LatticeEngine) -> None:
     assert (abs(sine[:4] / 2**30 - [0, 1, 0, -1]) < 2**-29).all()
 
 
-def test_factors_add_up_to_the_series(lattice_engine: LatticeEngine) -> None:
+def test_factors_add_up_to_the_series(lattice_engine: Engine) -> None:
     """The inner product is the series at the sum of both shares, whatever they are, within the factors' rounding."""
     generator = np.random.default_rng(2)
     first, second = (generator.integers(0, 2**32, 5000).astype(np.uint32) for _ in range(2))
@@ -33,7 +33,7 @@ def test_factors_add_up_to_the_series(lattice_engine: LatticeEngine) -> None:
     assert abs(total - expected).max() < 8 * 2**-20
 
 
-def test_weights_scale_factors(lattice_engine: LatticeEngine) -> None:
+def test_weights_scale_factors(lattice_engine: Engine) -> None:
     """A number per row multiplies all factors of that row."""
     turns = np.array([1 << 28, 3 << 27], dtype=np.uint32)
     factors = angles.owner_factors(lattice_engine, turns, HARMONICS)
@@ -43,7 +43,7 @@ def test_weights_scale_factors(lattice_engine: LatticeEngine) -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_no_row_and_one_row(lattice_engine: LatticeEngine, rows: int) -> None:
+def test_no_row_and_one_row(lattice_engine: Engine, rows: int) -> None:
     """Empty data gives empty factors."""
     factors = angles.owner_factors(lattice_engine, np.zeros(rows, dtype=np.uint32), HARMONICS)
     assert factors.shape == (8, rows)

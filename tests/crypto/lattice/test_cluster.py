@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.lattice import (
-    Evaluator,
-    LatticeEngine,
+    Engine,
     Layout,
-    Owner,
+    OwnerKey,
     PrivateMatrix,
-    Register,
     SlotLayout,
+    make_request,
     sets,
     workers,
 )
@@ -21,14 +20,13 @@ from plumbob.crypto.lattice.cluster import KEPT_FOR_WORKERS, ClusterEngine
 from plumbob.crypto.lattice.layout import Direction
 from plumbob.errors import CiphertextRefusedError
 from plumbob.lab.simulate import Run
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 from tests.crypto.lattice.support import (
-    EVALUATOR_SEED,
     TINY,
     TINY_SLOTS,
     TINY_WIDE,
     Played,
-    admitted,
+    answered,
     make_key,
     play,
     play_slots,
@@ -60,7 +58,7 @@ def spread(nodes: Any, monkeypatch: pytest.MonkeyPatch) -> list[workers.Task]:
     return seen_tasks(monkeypatch)
 
 
-def product(direction: Direction) -> Callable[[LatticeEngine], Played]:
+def product(direction: Direction) -> Callable[[Engine], Played]:
     """A product with a matrix of several blocks of rows, the last one not full."""
     parameters, bits = (TINY, (51, 32)) if direction == "scores" else (TINY_WIDE, (104, 88))
     layout = Layout(parameters, direction, 100, 5, 3, *bits)
@@ -69,14 +67,14 @@ def product(direction: Direction) -> Callable[[LatticeEngine], Played]:
     return lambda engine: play(engine, layout, entries, values)
 
 
-def slots(is_turn: bool) -> Callable[[LatticeEngine], Played]:
+def slots(is_turn: bool) -> Callable[[Engine], Played]:
     """Small numbers on both sides, in five blocks of rows."""
     layout = SlotLayout(TINY_SLOTS, 300, 4, is_turn)
     left, right = np.random.default_rng(6).integers(-(2**20), 2**20, (2, 4, 300)).astype(np.int32)
     return lambda engine: play_slots(engine, layout, left, right)
 
 
-def shares() -> Callable[[LatticeEngine], Played]:
+def shares() -> Callable[[Engine], Played]:
     """Wide numbers on the owner's side."""
     layout, generator = SlotLayout(TINY_SLOTS, 300, 4, is_turn=True), np.random.default_rng(7)
     left = random_pairs(generator, 4 * 300, 107).reshape(4, 300, 2)
@@ -97,7 +95,7 @@ PRODUCTS = {
 def test_products_are_those_of_one_process(spread: list[workers.Task], name: str) -> None:
     """Requests, replies and both shares are the same bytes, and the answer was spread."""
     play_with, operations = PRODUCTS[name]
-    there, here = play_with(ClusterEngine(address(), 1)), play_with(LatticeEngine(threads=1))
+    there, here = play_with(ClusterEngine(address(), 1)), play_with(Engine(threads=1))
     assert (there.request, there.answer.reply) == (here.request, here.answer.reply)
     np.testing.assert_array_equal(there.answer.share, here.answer.share)
     np.testing.assert_array_equal(there.opened, here.opened)
@@ -109,37 +107,37 @@ def test_small_work_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes less than two tasks' time is not sent; the bytes are those of one process all the same."""
     sent = seen_tasks(monkeypatch)
     for play_with, _ in PRODUCTS.values():
-        assert play_with(ClusterEngine(address(), 1)).answer.reply == play_with(LatticeEngine(threads=1)).answer.reply
+        assert play_with(ClusterEngine(address(), 1)).answer.reply == play_with(Engine(threads=1)).answer.reply
     assert sent == []
 
 
 @pytest.mark.usefixtures("spread")
 def test_a_matrix_is_sent_once() -> None:
     """Its parts lie in the store for as long as the matrix is there: the second product sends none."""
-    evaluator, request = asked(ClusterEngine(address(), 1))
-    first = evaluator.reply(request)
-    sent = evaluator.matrix.prepared[KEPT_FOR_WORKERS]
-    assert evaluator.reply(request).reply == first.reply
-    assert evaluator.matrix.prepared[KEPT_FOR_WORKERS] is sent
+    matrix, key, request = asked(ClusterEngine(address(), 1))
+    first = answered(matrix, key, request)
+    sent = matrix.prepared[KEPT_FOR_WORKERS]
+    assert answered(matrix, key, request).reply == first.reply
+    assert matrix.prepared[KEPT_FOR_WORKERS] is sent
     assert len(sent) == 2
 
 
 @pytest.mark.usefixtures("spread")
 def test_residues_out_of_range_are_refused() -> None:
     """What a peer sent is refused as it is without a cluster, and the next product finds the workers in order."""
-    evaluator, request = asked(ClusterEngine(address(), 1))
+    matrix, key, request = asked(ClusterEngine(address(), 1))
     with pytest.raises(CiphertextRefusedError, match="outside its range"):
-        evaluator.reply(request[:-13] + b"\xff" * 13)
-    evaluator, request = asked(ClusterEngine(address(), 1))
-    assert evaluator.reply(request).reply
+        answered(matrix, key, request[:-13] + b"\xff" * 13)
+    matrix, key, request = asked(ClusterEngine(address(), 1))
+    assert answered(matrix, key, request).reply
 
 
-def asked(engine: LatticeEngine) -> tuple[Evaluator, bytes]:
-    """Somebody with a matrix of several blocks, and a request to it."""
+def asked(engine: Engine) -> tuple[PrivateMatrix, OwnerKey, bytes]:
+    """Somebody's matrix of several blocks, the key of the asking party, and its request."""
     layout, key = Layout(TINY, "scores", 100, 5, 3, 51, 32), make_key(engine, TINY)
     matrix = PrivateMatrix(engine, layout, np.ones((100, 5), dtype=np.int64))
-    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(8), 5, 51))
-    return Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register()), request
+    request = make_request(key, 1, layout, random_pairs(np.random.default_rng(8), 5, 51))
+    return matrix, key, request
 
 
 def messages_of(run: Run) -> dict[str, dict[str, list[bytes]]]:
@@ -149,7 +147,7 @@ def messages_of(run: Run) -> dict[str, dict[str, list[bytes]]]:
 
 def shares_of(run: Run) -> dict[str, Any]:
     """Each party's shares of all weights."""
-    return {name: party.held for name, party in run.parties.items() if isinstance(party, LatticeParty)}
+    return {name: party.held for name, party in run.parties.items() if isinstance(party, SharesParty)}
 
 
 def train_with(cluster: str, split: tuple[int, ...], progress: Any = None) -> Run:

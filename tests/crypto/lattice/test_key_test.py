@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import MOST_TESTS, KeyProof, KeyTest, LatticeEngine, key_test, sets
+from plumbob.crypto.lattice import MOST_TESTS, Engine, KeyProof, KeyTest, key_test, sets
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from tests.crypto.lattice import residues
 from tests.crypto.lattice.support import TINY, TINY_WIDE, admitted, make_key
@@ -16,20 +16,20 @@ ROOT = Path(__file__).parents[3]
 SIGMA, SECRET = bytes(range(32)), bytes(range(32, 64))
 
 
-def test_an_honest_key_is_the_one_that_was_sent(lattice_engine: LatticeEngine) -> None:
+def test_an_honest_key_is_the_one_that_was_sent(lattice_engine: Engine) -> None:
     """What passes is the very key, with the digest of its bytes."""
     key = make_key(lattice_engine, TINY)
     passed = admitted(key)
-    packed = np.frombuffer(key.public_bytes(), dtype=np.uint8).reshape(2, -1)
+    packed = np.frombuffer(key.public, dtype=np.uint8).reshape(2, -1)
     assert (passed.residues == residues.unpack(TINY, packed)).all()
 
 
 @pytest.mark.parametrize("parameters", [sets.GRADIENTS, sets.GRADIENTS_OPENED, sets.SCORES_WIDEST])
 def test_honest_keys_of_an_offered_set_pass_nearly_always(parameters: sets.ParameterSet) -> None:
     """At every degree, at most a tenth of the tests of honest keys must be repeated."""
-    engine, again = LatticeEngine(threads=1), 0
+    engine, again = Engine(threads=1), 0
     key = make_key(engine, parameters)
-    public = key.public_bytes()
+    public = key.public
     for attempt in range(30):
         test = KeyTest(engine, parameters, key.context, public, attempt.to_bytes(32, "little"))
         proof = KeyProof(key, public, SECRET)
@@ -74,10 +74,10 @@ def test_the_printed_probabilities_are_right() -> None:
     assert f"2 exp(-6 (252)^2 / (3N/4)): 2^-{tail} at N = 8192" in page
 
 
-def test_another_challenge_has_another_nonce(lattice_engine: LatticeEngine) -> None:
+def test_another_challenge_has_another_nonce(lattice_engine: Engine) -> None:
     """An owner that a rolled-back journal sets back to its old draw never commits twice under one nonce."""
     key = make_key(lattice_engine, TINY)
-    public = key.public_bytes()
+    public = key.public
     nonces = []
     for sigma in (SIGMA, bytes(32), SIGMA):
         test, proof = KeyTest(lattice_engine, TINY, key.context, public, sigma), KeyProof(key, public, SECRET)
@@ -104,10 +104,10 @@ def malformed_keys() -> dict[str, Callable[[np.ndarray, tuple[int, ...]], np.nda
 
 
 @pytest.mark.parametrize("name", malformed_keys())
-def test_a_malformed_key_is_refused(lattice_engine: LatticeEngine, name: str) -> None:
+def test_a_malformed_key_is_refused(lattice_engine: Engine, name: str) -> None:
     """Whatever it commits to, the owner of a malformed key cannot have rho's bits."""
     key = make_key(lattice_engine, TINY_WIDE)
-    honest = residues.unpack(TINY_WIDE, np.frombuffer(key.public_bytes(), dtype=np.uint8).reshape(3, -1))
+    honest = residues.unpack(TINY_WIDE, np.frombuffer(key.public, dtype=np.uint8).reshape(3, -1))
     public = residues.pack(malformed_keys()[name](honest, TINY_WIDE.primes)).tobytes()
     test = KeyTest(lattice_engine, TINY_WIDE, key.context, public, SIGMA)
     proof = KeyProof(key, public, SECRET)
@@ -116,10 +116,10 @@ def test_a_malformed_key_is_refused(lattice_engine: LatticeEngine, name: str) ->
         test.finish(SECRET)
 
 
-def test_a_challenge_of_the_evaluators_choice_is_not_decrypted(lattice_engine: LatticeEngine) -> None:
+def test_a_challenge_of_the_evaluators_choice_is_not_decrypted(lattice_engine: Engine) -> None:
     """An X0 or X1 that sigma does not give ends the run before anything is revealed."""
     key = make_key(lattice_engine, TINY)
-    public = key.public_bytes()
+    public = key.public
     test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
     challenge = bytearray(test.challenge())
     challenge[0] ^= 1
@@ -128,10 +128,10 @@ def test_a_challenge_of_the_evaluators_choice_is_not_decrypted(lattice_engine: L
         proof.reveal(SIGMA)
 
 
-def test_no_step_comes_twice_or_too_early(lattice_engine: LatticeEngine) -> None:
+def test_no_step_comes_twice_or_too_early(lattice_engine: Engine) -> None:
     """A second challenge or commitment, a nonce before the commitment, and another nonce are refused."""
     key = make_key(lattice_engine, TINY)
-    public = key.public_bytes()
+    public = key.public
     test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
     with pytest.raises(KeyRefusedError, match="failed its test"):
         test.finish(SECRET)
@@ -149,10 +149,10 @@ def test_no_step_comes_twice_or_too_early(lattice_engine: LatticeEngine) -> None
     assert test.finish(nonce).context == key.context
 
 
-def test_malformed_messages_are_refused(lattice_engine: LatticeEngine) -> None:
+def test_malformed_messages_are_refused(lattice_engine: Engine) -> None:
     """Keys, challenges, commitments, sigmas and nonces of another length, and residues out of range."""
     key = make_key(lattice_engine, TINY)
-    public = key.public_bytes()
+    public = key.public
     for wrong in (public[:-1], public + b"0", public[:-13] + b"\xff" * 13):
         with pytest.raises(CiphertextRefusedError, match="expected"):
             KeyTest(lattice_engine, TINY, key.context, wrong, SIGMA)

@@ -7,7 +7,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import LatticeEngine, Layout, ParameterSet, PrivateMatrix, SlotLayout, sets
+from plumbob.crypto.lattice import Engine, Layout, ParameterSet, PrivateMatrix, SlotLayout, sets
 from plumbob.crypto.lattice import kernel as native
 from plumbob.crypto.lattice.interface import ReplyKeys, RequestKeys, SlotValues
 from plumbob.crypto.lattice.layout import Direction
@@ -32,19 +32,19 @@ SHAPES = [(1, 1), (1, 9), (7, 1), (40, 11), (3, 70), (130, 2)]
 
 
 @pytest.fixture(params=PATHS)
-def engine(request: pytest.FixtureRequest) -> LatticeEngine:
+def engine(request: pytest.FixtureRequest) -> Engine:
     """Each path of the kernel in turn, on one thread."""
     return make_engine(request.param)
 
 
-def make_engine(path: str, threads: int = 1) -> LatticeEngine:
+def make_engine(path: str, threads: int = 1) -> Engine:
     """The native engine, behind the interface that all engines have."""
-    engine: LatticeEngine = native.LatticeEngine(path, threads)
+    engine: Engine = native.Engine(path, threads)
     return engine
 
 
 @pytest.mark.parametrize("degree", DEGREES)
-def test_transforms_are_the_reference(engine: LatticeEngine, degree: int) -> None:
+def test_transforms_are_the_reference(engine: Engine, degree: int) -> None:
     """Small polynomials, with their extremes, have the same transform modulo every prime."""
     parameters = sets.insecure_for_tests(degree, 6 if degree <= 16384 else 4)
     generator = np.random.default_rng(degree)
@@ -54,7 +54,7 @@ def test_transforms_are_the_reference(engine: LatticeEngine, degree: int) -> Non
 
 
 @pytest.mark.parametrize("degree", DEGREES)
-def test_streams_are_the_reference(engine: LatticeEngine, degree: int) -> None:
+def test_streams_are_the_reference(engine: Engine, degree: int) -> None:
     """Secrets and uniform polynomials are drawn alike."""
     parameters = sets.insecure_for_tests(degree, 6 if degree <= 16384 else 4)
     assert (engine.secret(parameters, OWNER_SEED) == REFERENCE.secret(parameters, OWNER_SEED)).all()
@@ -62,7 +62,7 @@ def test_streams_are_the_reference(engine: LatticeEngine, degree: int) -> None:
 
 
 @pytest.mark.parametrize("number", [2516, 3119, 8211])
-def test_a_refused_word_moves_all_that_follow(engine: LatticeEngine, number: int) -> None:
+def test_a_refused_word_moves_all_that_follow(engine: Engine, number: int) -> None:
     """Streams in which a word is not below its prime, which one in ten thousand has, are the reference's everywhere."""
     slots, key = sets.SLOTS, number.to_bytes(32, "little")
     expected = REFERENCE.uniform(slots, key)
@@ -79,7 +79,7 @@ def test_a_refused_word_moves_all_that_follow(engine: LatticeEngine, number: int
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 3), (1, 1), (5, 0), (40, 11), (9000, 2)])
-def test_own_products_are_exact(engine: LatticeEngine, rows: int, columns: int) -> None:
+def test_own_products_are_exact(engine: Engine, rows: int, columns: int) -> None:
     """A party's own products wrap as Python's integers say, with the widest entries and shares, on both engines."""
     generator = np.random.default_rng(rows)
     entries = generator.integers(-(2**31), 2**31, (rows, columns)).astype(np.int32)
@@ -95,9 +95,7 @@ def test_own_products_are_exact(engine: LatticeEngine, rows: int, columns: int) 
 @pytest.mark.parametrize("direction", ["scores", "gradients"])
 @pytest.mark.parametrize(("rows", "columns"), SHAPES)
 @pytest.mark.parametrize("degree", [16, 64, 256])
-def test_products_are_the_reference(
-    engine: LatticeEngine, direction: Direction, rows: int, columns: int, degree: int
-) -> None:
+def test_products_are_the_reference(engine: Engine, direction: Direction, rows: int, columns: int, degree: int) -> None:
     """Keys, tests, requests, replies and shares are the same bytes."""
     primes, bits = (2, (51, 32)) if direction == "scores" else (3, (104, 88))
     layout = Layout.choose(sets.insecure_for_tests(degree, primes), direction, rows, columns, *bits)
@@ -111,12 +109,12 @@ def test_products_are_the_reference(
 
 
 @pytest.mark.parametrize("degree", [16, 256])
-def test_parts_are_the_reference(engine: LatticeEngine, degree: int) -> None:
+def test_parts_are_the_reference(engine: Engine, degree: int) -> None:
     """Sums over some of a request's polynomials, and replies from any place in the streams on, are the same bytes."""
     parameters = sets.insecure_for_tests(degree, 3)
     layout = Layout(parameters, "gradients", 3 * degree, 5, 2, 104, 88)
     matrix = PrivateMatrix(REFERENCE, layout, random_entries(np.random.default_rng(degree), layout.rows, 5))
-    placed = layout.place_inputs(random_pairs(np.random.default_rng(1), layout.rows, 104))
+    [placed] = layout.place(random_pairs(np.random.default_rng(1), layout.rows, 104))
     keys = RequestKeys(engine.secret(parameters, OWNER_SEED), OWNER_SEED, EVALUATOR_SEED, first=2**32 - 2)
     request = engine.encrypt(parameters, keys, placed, 104, b"")
     assert request == REFERENCE.encrypt(parameters, keys, placed, 104, b"")
@@ -131,7 +129,7 @@ def test_parts_are_the_reference(engine: LatticeEngine, degree: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [(128, 104), (120, 96), (97, 88), (104, 1), (128, 17)])
-def test_widths_are_the_reference(engine: LatticeEngine, bits: tuple[int, int]) -> None:
+def test_widths_are_the_reference(engine: Engine, bits: tuple[int, int]) -> None:
     """Rings of every width, up to 128 bits in and 104 out, round alike."""
     layout = Layout.choose(sets.insecure_for_tests(64, 3), "gradients", 90, 5, *bits)
     generator = np.random.default_rng(bits[0])
@@ -142,7 +140,7 @@ def test_widths_are_the_reference(engine: LatticeEngine, bits: tuple[int, int]) 
 
 
 @pytest.mark.parametrize(("rows", "terms"), [(1, 1), (64, 3), (65, 5)])
-def test_slots_are_the_reference(engine: LatticeEngine, rows: int, terms: int) -> None:
+def test_slots_are_the_reference(engine: Engine, rows: int, terms: int) -> None:
     """Inner products in slots, of small numbers and of numbers as wide as the modulus, are the same bytes."""
     layout = SlotLayout(TINY_SLOTS, rows, terms)
     generator = np.random.default_rng(rows)
@@ -152,7 +150,7 @@ def test_slots_are_the_reference(engine: LatticeEngine, rows: int, terms: int) -
     assert_same(engine, layout, wide, wide[::-1])
 
 
-def assert_same(engine: LatticeEngine, layout: SlotLayout, left: SlotValues, right: SlotValues) -> None:
+def assert_same(engine: Engine, layout: SlotLayout, left: SlotValues, right: SlotValues) -> None:
     """Request, reply and both shares are the reference's."""
     ours, theirs = play_slots(engine, layout, left, right), play_slots(REFERENCE, layout, left, right)
     assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
@@ -161,7 +159,7 @@ def assert_same(engine: LatticeEngine, layout: SlotLayout, left: SlotValues, rig
 
 
 @pytest.mark.parametrize(("rows", "terms"), [(1, 2), (65, 4), (200, 2)])
-def test_turns_are_the_reference(engine: LatticeEngine, rows: int, terms: int) -> None:
+def test_turns_are_the_reference(engine: Engine, rows: int, terms: int) -> None:
     """Complex products of small numbers, and of numbers as wide as the modulus, are the same bytes."""
     layout = SlotLayout(TINY_SLOTS, rows, terms, is_turn=True)
     generator = np.random.default_rng(rows)
@@ -172,14 +170,14 @@ def test_turns_are_the_reference(engine: LatticeEngine, rows: int, terms: int) -
 
 
 @pytest.mark.parametrize("parameters", [sets.SCORES, sets.GRADIENTS, sets.SLOTS], ids=lambda each: str(each.number))
-def test_keys_of_every_set_are_the_reference(engine: LatticeEngine, parameters: ParameterSet) -> None:
+def test_keys_of_every_set_are_the_reference(engine: Engine, parameters: ParameterSet) -> None:
     """Public keys, and what their tests compare, are the same bytes at full degree."""
     ours, theirs = make_key(engine, parameters), make_key(REFERENCE, parameters)
-    assert ours.public_bytes() == theirs.public_bytes()
+    assert ours.public == theirs.public
     assert engine.high_bits(parameters, ours.secret, 26) == REFERENCE.high_bits(parameters, theirs.secret, 26)
 
 
-def test_sines_are_the_reference(engine: LatticeEngine) -> None:
+def test_sines_are_the_reference(engine: Engine) -> None:
     """Sines and cosines are the same bits, at the edges of the quadrants and elsewhere."""
     edges = [(quarter << 30) + step & 0xFFFFFFFF for quarter in range(4) for step in (-2, -1, 0, 1, 2)]
     drawn = np.random.default_rng(3).integers(0, 2**32, 5000)
@@ -209,7 +207,7 @@ def test_threads_do_not_change_bytes(path: str) -> None:
 def test_repeated_transforms_are_transforms() -> None:
     """What the benchmark times is the transform that products use, and residues out of range are refused."""
     parameters, small = sets.insecure_for_tests(64, 2), np.arange(64, dtype=np.int32)[None]
-    engine = native.LatticeEngine(threads=1)
+    engine = native.Engine(threads=1)
     values = np.repeat(small.astype(np.uint64), 2, axis=0)
     engine.repeat_transform(parameters, values, 1)
     assert (values == engine.transform(parameters, small)[0]).all()
@@ -221,7 +219,7 @@ def test_repeated_transforms_are_transforms() -> None:
 
 def test_a_long_call_can_be_interrupted() -> None:
     """A signal ends it between two polynomials: it takes less than half the time of the whole call."""
-    engine = native.LatticeEngine("portable", 1)
+    engine = native.Engine("portable", 1)
     secret = engine.secret(sets.SLOTS, bytes(32))
     values = np.zeros((80, sets.SLOTS.degree), dtype=np.int32)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import LatticeEngine, Layout, PrivateMatrix, pairs
+from plumbob.crypto.lattice import Engine, Layout, PrivateMatrix, pairs
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, RequestKeys
 from plumbob.crypto.lattice.sets import ParameterSet
 from tests.crypto.lattice.support import TINY, TINY_SLOTS, TINY_WIDE, random_entries, random_pairs
@@ -18,12 +18,12 @@ CUTS = [slice(0, 1), slice(1, 4), slice(4, 5)]
 COUNT = CUTS[-1].stop
 
 
-def request_keys(engine: LatticeEngine, parameters: ParameterSet) -> RequestKeys:
+def request_keys(engine: Engine, parameters: ParameterSet) -> RequestKeys:
     """The keys of one request."""
     return RequestKeys(engine.secret(parameters, STREAMS[0]), STREAMS[1], STREAMS[2])
 
 
-def reply_keys(engine: LatticeEngine, parameters: ParameterSet) -> ReplyKeys:
+def reply_keys(engine: Engine, parameters: ParameterSet) -> ReplyKeys:
     """The keys of the reply to that request."""
     return ReplyKeys(STREAMS[1], engine.uniform(parameters, STREAMS[3]), STREAMS[3], STREAMS[4], STREAMS[5])
 
@@ -45,7 +45,7 @@ def packed(parameters: ParameterSet, request: bytes) -> Packed:
     return np.frombuffer(request, dtype=np.uint8).reshape(-1, len(parameters.primes), parameters.degree * 50 // 8)
 
 
-def test_requests_are_made_in_parts(lattice_engine: LatticeEngine) -> None:
+def test_requests_are_made_in_parts(lattice_engine: Engine) -> None:
     """Polynomials of numbers, of small ones in slots and of wide ones in slots: the parts are the whole."""
     generator, slots = np.random.default_rng(1), TINY_SLOTS
     messages = random_pairs(generator, COUNT * 64, 51).reshape(COUNT, 64, 2)
@@ -68,7 +68,7 @@ def test_requests_are_made_in_parts(lattice_engine: LatticeEngine) -> None:
 
 
 @pytest.mark.parametrize("is_turn", [False, True])
-def test_replies_in_slots_are_made_in_parts(lattice_engine: LatticeEngine, is_turn: bool) -> None:
+def test_replies_in_slots_are_made_in_parts(lattice_engine: Engine, is_turn: bool) -> None:
     """Blocks of rows, each with its terms: inner products, and complex ones."""
     terms, slots = 2, TINY_SLOTS
     generator = np.random.default_rng(2)
@@ -84,18 +84,18 @@ def test_replies_in_slots_are_made_in_parts(lattice_engine: LatticeEngine, is_tu
     assert_same([reply(part) for part in CUTS], reply(slice(0, COUNT)))
 
 
-def matrix_of(engine: LatticeEngine, layout: Layout, entries: NDArray[np.int64], part: slice) -> PrivateMatrix:
+def matrix_of(engine: Engine, layout: Layout, entries: NDArray[np.int64], part: slice) -> PrivateMatrix:
     """Some of a matrix' blocks of rows."""
     rows = entries[part.start * layout.rows_per_block : part.stop * layout.rows_per_block]
     return PrivateMatrix(engine, replace(layout, rows=len(rows)), rows)
 
 
-def test_scores_are_made_in_parts(lattice_engine: LatticeEngine) -> None:
+def test_scores_are_made_in_parts(lattice_engine: Engine) -> None:
     """Each block of rows has its reply."""
     layout = Layout(TINY, "scores", 64 // 3 * COUNT - 4, 5, 3, 51, 32)
     generator = np.random.default_rng(3)
     entries = random_entries(generator, layout.rows, layout.columns)
-    placed = layout.place_inputs(random_pairs(generator, layout.columns, 51))
+    [placed] = layout.place(random_pairs(generator, layout.columns, 51))
     keys = request_keys(lattice_engine, TINY)
     polynomials = packed(TINY, lattice_engine.encrypt(TINY, keys, placed, layout.input_bits, b""))
 
@@ -107,12 +107,12 @@ def test_scores_are_made_in_parts(lattice_engine: LatticeEngine) -> None:
     assert_same([reply(part) for part in CUTS], reply(slice(0, COUNT)))
 
 
-def test_gradients_are_added_up_in_parts(lattice_engine: LatticeEngine) -> None:
+def test_gradients_are_added_up_in_parts(lattice_engine: Engine) -> None:
     """Blocks of rows are polynomials of the request: their sums, added up and hidden, are the reply."""
     layout = Layout(TINY_WIDE, "gradients", 64 // 3 * COUNT - 4, 5, 3, 104, 88)
     generator = np.random.default_rng(4)
     entries = random_entries(generator, layout.rows, layout.columns)
-    placed = layout.place_inputs(pairs.reduce(random_pairs(generator, layout.rows, 128), 104))
+    [placed] = layout.place(pairs.reduce(random_pairs(generator, layout.rows, 128), 104))
     request = lattice_engine.encrypt(TINY_WIDE, request_keys(lattice_engine, TINY_WIDE), placed, 104, b"")
     polynomials, keys = packed(TINY_WIDE, request), reply_keys(lattice_engine, TINY_WIDE)
     sums = [

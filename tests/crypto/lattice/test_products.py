@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.crypto.lattice import (
-    Evaluator,
-    LatticeEngine,
+    Engine,
     Layout,
-    Owner,
     OwnerKey,
     PrivateMatrix,
     Register,
+    make_request,
+    open_reply,
     pairs,
     products,
     sets,
@@ -23,10 +23,9 @@ from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
 from tests.crypto.lattice import residues
 from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
-    EVALUATOR_SEED,
     TINY,
     TINY_WIDE,
-    admitted,
+    answered,
     context,
     make_key,
     play,
@@ -58,10 +57,10 @@ def test_products_are_right_for_any_shape(direction: Direction, rows: int, colum
     generator = np.random.default_rng(seed)
     entries = random_entries(generator, rows, columns)
     values = random_pairs(generator, layout.inputs, layout.input_bits)
-    played = play(LatticeEngine(threads=1), layout, entries, values)
+    played = play(Engine(threads=1), layout, entries, values)
     assert played.total.shape == (layout.outputs, 2)
     assert worst_error(layout, entries, values, played.total) < 1.5
-    assert len(played.request) == 32 + layout.request_bytes
+    assert len(played.request) == layout.request_bytes
     assert len(played.answer.reply) == layout.reply_bytes
 
 
@@ -72,7 +71,7 @@ def test_every_group_width_is_right(direction: Direction, group: int) -> None:
     layout = Layout(SETS[direction], direction, 70, 66, group, *BITS[direction])
     generator = np.random.default_rng(group)
     entries, values = random_entries(generator, 70, 66), random_pairs(generator, layout.inputs, layout.input_bits)
-    played = play(LatticeEngine(threads=1), layout, entries, values)
+    played = play(Engine(threads=1), layout, entries, values)
     assert worst_error(layout, entries, values, played.total) < 1.5
 
 
@@ -94,14 +93,14 @@ def test_products_of_offered_sets_are_right(
     generator = np.random.default_rng(rows)
     entries, values = random_entries(generator, rows, columns), random_pairs(generator, layout.inputs, 128)
     values = pairs.reduce(values, layout.input_bits)
-    played = play(LatticeEngine(threads=1), layout, entries, values)
+    played = play(Engine(threads=1), layout, entries, values)
     assert worst_error(layout, entries, values, played.total) < 1.5
     assert layout.failure_chance < 2**-60
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 5), (5, 0), (0, 0)])
 @pytest.mark.parametrize("direction", ["scores", "gradients"])
-def test_empty_products_are_zero(lattice_engine: LatticeEngine, direction: Direction, rows: int, columns: int) -> None:
+def test_empty_products_are_zero(lattice_engine: Engine, direction: Direction, rows: int, columns: int) -> None:
     """Without rows or columns nothing but a seed is sent, and every share is zero."""
     layout = layout_for(direction, rows, columns)
     values = random_pairs(np.random.default_rng(0), layout.inputs, layout.input_bits)
@@ -157,88 +156,81 @@ def test_a_layout_sends_no_more_than_any_other(rows: int, columns: int) -> None:
             assert chosen.total_bytes <= other.total_bytes
 
 
-def test_the_same_request_gets_the_same_bytes(lattice_engine: LatticeEngine) -> None:
+def test_the_same_request_gets_the_same_bytes(lattice_engine: Engine) -> None:
     """After a restart, from the kept entries, a repeated request is answered as before."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     matrix = PrivateMatrix(lattice_engine, layout, random_entries(np.random.default_rng(1), 20, 3))
-    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
+    request = make_request(key, 1, layout, random_pairs(np.random.default_rng(2), 3, 51))
     register = Register()
-    first = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, register).reply(request)
-    again = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register(dict(register.entries))).reply(request)
+    first = answered(matrix, key, request, register=register)
+    again = answered(matrix, key, request, register=Register(dict(register.entries)))
     assert first.reply == again.reply
     assert (first.share == again.share).all()
 
 
-def test_a_changed_request_is_refused(lattice_engine: LatticeEngine) -> None:
+def test_a_changed_request_is_refused(lattice_engine: Engine) -> None:
     """A second request for the same product ends the run, and so does a seed that another product had."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     matrix, register = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64)), Register()
-    evaluator = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, register)
-    owner = Owner(key, 1, layout)
-    first, second = (owner.request(random_pairs(np.random.default_rng(k), 3, 51)) for k in (1, 2))
-    evaluator.reply(first)
+    first, second = (make_request(key, 1, layout, random_pairs(np.random.default_rng(k), 3, 51)) for k in (1, 2))
+    answered(matrix, key, first, register=register)
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
-        evaluator.reply(second)
-    later = Evaluator(matrix, admitted(key), 2, EVALUATOR_SEED, register)
+        answered(matrix, key, second, register=register)
     with pytest.raises(CiphertextRefusedError, match="a seed that was used before"):
-        later.reply(first[:32] + second[32:])
+        answered(matrix, key, first[:32] + second[32:], 2, register)
 
 
-def test_another_matrix_for_the_same_request_is_refused(lattice_engine: LatticeEngine) -> None:
+def test_another_matrix_for_the_same_request_is_refused(lattice_engine: Engine) -> None:
     """An evaluator whose matrix changed stops; one that forgot the first draws other randomness for the second."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
-    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(2), 3, 51))
+    request = make_request(key, 1, layout, random_pairs(np.random.default_rng(2), 3, 51))
     first, second = (PrivateMatrix(lattice_engine, layout, np.full((20, 3), value)) for value in (0, 1))
     register = Register()
-    zero = Evaluator(first, admitted(key), 1, EVALUATOR_SEED, register).reply(request)
+    zero = answered(first, key, request, register=register)
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
-        Evaluator(second, admitted(key), 1, EVALUATOR_SEED, register).reply(request)
-    other = Evaluator(second, admitted(key), 1, EVALUATOR_SEED, Register()).reply(request)
-    same = Evaluator(first, admitted(key), 1, EVALUATOR_SEED, Register()).reply(request)
+        answered(second, key, request, register=register)
+    other, same = answered(second, key, request), answered(first, key, request)
     assert same.reply == zero.reply != other.reply
 
 
-def test_requests_are_bound_to_what_they_encrypt(lattice_engine: LatticeEngine) -> None:
+def test_requests_are_bound_to_what_they_encrypt(lattice_engine: Engine) -> None:
     """Other values get another seed; the same values the same bytes; another pass other bytes."""
     layout = layout_for("scores", 20, 3)
     values = random_pairs(np.random.default_rng(1), 3, 51)
     other = pairs.add(values, pairs.from_integers(np.array([0, 0, 1])))
-    owner = Owner(make_key(lattice_engine, TINY), 1, layout)
-    assert owner.request(values) == owner.request(values)
-    assert owner.request(values)[:32] != owner.request(other)[:32]
-    later = Owner(owner.key, 2, layout)
-    assert owner.request(values)[:32] != later.request(values)[:32]
+    key = make_key(lattice_engine, TINY)
+    request = make_request(key, 1, layout, values)
+    assert request == make_request(key, 1, layout, values)
+    assert request[:32] != make_request(key, 1, layout, other)[:32]
+    assert request[:32] != make_request(key, 2, layout, values)[:32]
 
 
 @pytest.mark.parametrize("change", [-1, 1, 100])
-def test_wrong_lengths_are_refused(lattice_engine: LatticeEngine, change: int) -> None:
+def test_wrong_lengths_are_refused(lattice_engine: Engine, change: int) -> None:
     """Requests and replies have exactly the length that the public shape gives them."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
-    owner = Owner(key, 1, layout)
     matrix = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
-    evaluator = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register())
-    request = owner.request(random_pairs(np.random.default_rng(1), 3, 51))
+    request = make_request(key, 1, layout, random_pairs(np.random.default_rng(1), 3, 51))
     wrong = request[:change] if change < 0 else request + bytes(change)
     with pytest.raises(CiphertextRefusedError, match="expected"):
-        evaluator.reply(wrong)
-    reply = evaluator.reply(request).reply
+        answered(matrix, key, wrong)
+    reply = answered(matrix, key, request).reply
     with pytest.raises(CiphertextRefusedError, match="expected"):
-        owner.open(reply[:change] if change < 0 else reply + bytes(change))
+        open_reply(key, layout, reply[:change] if change < 0 else reply + bytes(change))
 
 
-def test_residues_out_of_range_are_refused(lattice_engine: LatticeEngine) -> None:
+def test_residues_out_of_range_are_refused(lattice_engine: Engine) -> None:
     """A residue of 50 ones is not below its prime, wherever it stands."""
     layout, key = layout_for("scores", 20, 3), make_key(lattice_engine, TINY)
     matrix = PrivateMatrix(lattice_engine, layout, np.ones((20, 3), dtype=np.int64))
-    request = Owner(key, 1, layout).request(random_pairs(np.random.default_rng(1), 3, 51))
+    request = make_request(key, 1, layout, random_pairs(np.random.default_rng(1), 3, 51))
     for place in (32, len(request) - 7, len(request) // 2):
         spoiled = request[:place] + b"\xff" * 13 + request[place + 13 :]
-        evaluator = Evaluator(matrix, admitted(key), 1, EVALUATOR_SEED, Register())
         with pytest.raises(CiphertextRefusedError, match="outside its range"):
-            evaluator.reply(spoiled[: len(request)])
+            answered(matrix, key, spoiled[: len(request)])
 
 
-def test_our_own_mistakes_are_said(lattice_engine: LatticeEngine) -> None:
+def test_our_own_mistakes_are_said(lattice_engine: Engine) -> None:
     """Wrong shapes, entries that are too large, a short local key, and a key of another set are refused."""
     layout = layout_for("scores", 20, 3)
     with pytest.raises(CryptoError, match="expected a matrix of 20 x 3"):
@@ -246,19 +238,17 @@ def test_our_own_mistakes_are_said(lattice_engine: LatticeEngine) -> None:
     with pytest.raises(CryptoError, match="use fewer fraction bits"):
         PrivateMatrix(lattice_engine, layout, np.full((20, 3), 1 << 20, dtype=np.int64))
     with pytest.raises(CryptoError, match="expected 3 numbers"):
-        Owner(make_key(lattice_engine, TINY), 1, layout).request(np.zeros((4, 2), dtype=np.uint64))
+        make_request(make_key(lattice_engine, TINY), 1, layout, np.zeros((4, 2), dtype=np.uint64))
     with pytest.raises(CryptoError, match="draw it from the kernel"):
         OwnerKey(lattice_engine, TINY, context(), b"short")
     with pytest.raises(KeyRefusedError, match="use its own"):
-        Owner(make_key(lattice_engine, TINY_WIDE), 1, layout)
+        make_request(make_key(lattice_engine, TINY_WIDE), 1, layout, np.zeros((3, 2), dtype=np.uint64))
 
 
 def test_shares_look_uniform() -> None:
     """Each share alone hits the quarters of its ring equally often, whatever the product is."""
     layout = layout_for("scores", 2000, 3)
-    played = play(
-        LatticeEngine(threads=1), layout, np.zeros((2000, 3), dtype=np.int64), np.zeros((3, 2), dtype=np.uint64)
-    )
+    played = play(Engine(threads=1), layout, np.zeros((2000, 3), dtype=np.int64), np.zeros((3, 2), dtype=np.uint64))
     for share in (played.opened, played.answer.share):
         quarters = np.bincount([value >> 30 for value in to_ints(share)], minlength=4)
         assert abs(quarters - 500).max() < 6 * 20
@@ -268,7 +258,7 @@ def test_shares_look_uniform() -> None:
 @pytest.mark.timeout(7200)
 def test_a_hundred_million_outputs_are_within_a_unit() -> None:
     """No exception among 10**8 outputs at full degree: scores of a million rows, again and again."""
-    engine, count, number = LatticeEngine(), 0, 0
+    engine, count, number = Engine(), 0, 0
     while count < 10**8:
         number += 1
         generator = np.random.default_rng(number)
@@ -277,10 +267,9 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
         values = generator.integers(0, 2**40, 2)
         matrix = PrivateMatrix(engine, layout, entries)
         for again in range(10):
-            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), 1, layout)
-            evaluator = Evaluator(matrix, admitted(owner.key), 1, EVALUATOR_SEED, Register())
-            answer = evaluator.reply(owner.request(pairs.from_integers(values)))
-            total = pairs.add(owner.open(answer.reply), answer.share)[:, 0].astype(np.uint32)
+            key = make_key(engine, layout.parameters, number=100 * number + again)
+            answer = answered(matrix, key, make_request(key, 1, layout, pairs.from_integers(values)))
+            total = pairs.add(open_reply(key, layout, answer.reply), answer.share)[:, 0].astype(np.uint32)
             # Entries of 21 bits and numbers of 40 bits: the exact product fits 64 bits, its ring has 51.
             right = (entries @ values) & (2**51 - 1)
             distance = ((total.astype(np.int64) << 19) - right + (1 << 50)) % (1 << 51) - (1 << 50)
@@ -292,7 +281,7 @@ def test_a_hundred_million_outputs_are_within_a_unit() -> None:
 @pytest.mark.timeout(7200)
 def test_a_hundred_million_gradients_are_within_a_unit() -> None:
     """The same for gradients: those of two rows and a million columns, again and again."""
-    engine, count, number = LatticeEngine(), 0, 0
+    engine, count, number = Engine(), 0, 0
     layout = Layout.choose(sets.GRADIENTS, "gradients", 2, 1_000_000, *BITS["gradients"])
     while count < 10**8:
         number += 1
@@ -301,10 +290,9 @@ def test_a_hundred_million_gradients_are_within_a_unit() -> None:
         matrix = PrivateMatrix(engine, layout, entries)
         for again in range(10):
             values = generator.integers(0, 2**40, 2)
-            owner = Owner(make_key(engine, layout.parameters, number=100 * number + again), 1, layout)
-            evaluator = Evaluator(matrix, admitted(owner.key), 1, EVALUATOR_SEED, Register())
-            answer = evaluator.reply(owner.request(pairs.from_integers(values)))
-            total = pairs.reduce(pairs.add(owner.open(answer.reply), answer.share), layout.output_bits)
+            key = make_key(engine, layout.parameters, number=100 * number + again)
+            answer = answered(matrix, key, make_request(key, 1, layout, pairs.from_integers(values)))
+            total = pairs.reduce(pairs.add(open_reply(key, layout, answer.reply), answer.share), layout.output_bits)
             # The exact product fits 62 bits, so the upper word holds nothing but its sign.
             low = total[:, 0].astype(np.int64)
             assert (total[:, 1] == np.where(low < 0, 2**24 - 1, 0)).all()
@@ -319,9 +307,9 @@ def test_a_large_matrix_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch, di
     layout = layout_for(direction, 70, 9)
     generator = np.random.default_rng(8)
     entries, values = random_entries(generator, 70, 9), random_pairs(generator, layout.inputs, layout.input_bits)
-    kept = play(LatticeEngine(threads=1), layout, entries, values)
+    kept = play(Engine(threads=1), layout, entries, values)
     monkeypatch.setattr(products, "LARGE_MATRIX", 0)
     monkeypatch.setattr(products, "PART_BYTES", 1)
-    again = play(LatticeEngine(threads=1), layout, entries, values)
+    again = play(Engine(threads=1), layout, entries, values)
     assert again.answer.reply == kept.answer.reply
     assert (again.total == kept.total).all()

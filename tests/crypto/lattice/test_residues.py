@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpz
 
-from plumbob.crypto.lattice import LatticeEngine, sets
+from plumbob.crypto.lattice import Engine, sets
 from plumbob.crypto.lattice.sets import LARGEST_ERROR, PRIMES, SLOT_PRIMES, root
 from plumbob.errors import CryptoError
 from tests.crypto.lattice import residues
@@ -126,7 +126,7 @@ def test_errors_have_their_width_and_their_bound() -> None:
 
 
 @pytest.mark.parametrize("part", [0, 1])
-def test_uniform_polynomials_are_uniform(lattice_engine: LatticeEngine, part: int) -> None:
+def test_uniform_polynomials_are_uniform(lattice_engine: Engine, part: int) -> None:
     """Sixteenths of the range are hit equally often, in every prime."""
     drawn = lattice_engine.uniform(sets.SCORES, KEY)[part]
     counts = np.bincount((drawn >> np.uint64(46)).astype(np.int64), minlength=16)

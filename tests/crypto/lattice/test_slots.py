@@ -7,18 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, pairs, sets
+from plumbob.crypto.lattice import (
+    Engine,
+    Register,
+    SlotFactors,
+    SlotLayout,
+    answer_request,
+    make_request,
+    open_reply,
+    pairs,
+    sets,
+)
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, SlotValues
 from plumbob.crypto.lattice.layout import ERROR_SQUARE, PackedRows
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError
 from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
-    EVALUATOR_SEED,
     TINY,
     TINY_SLOTS,
     Played,
     admitted,
+    answered,
     make_key,
     play_slots,
     random_pairs,
@@ -44,16 +54,16 @@ def test_slots_are_exact_for_any_shape(rows: int, terms: int, seed: int) -> None
     """Every inner product is the exact one."""
     layout = SlotLayout(TINY_SLOTS, rows, terms)
     left, right = drawn(seed, terms, rows), drawn(seed + 1, terms, rows)
-    played = play_slots(LatticeEngine(threads=1), layout, left, right)
+    played = play_slots(Engine(threads=1), layout, left, right)
     assert (lifted(played, layout) == (left.astype(np.int64) * right).sum(axis=0)).all()
-    assert (len(played.request), len(played.answer.reply)) == (32 + layout.request_bytes, layout.reply_bytes)
+    assert (len(played.request), len(played.answer.reply)) == (layout.request_bytes, layout.reply_bytes)
 
 
 def test_slots_of_the_offered_set_are_exact() -> None:
     """Slots are exact at full degree, over two blocks, with 16 terms."""
     layout = SlotLayout(sets.SLOTS, 17_000, 16)
     left, right = drawn(1, 16, 17_000), drawn(2, 16, 17_000)
-    played = play_slots(LatticeEngine(threads=1), layout, left, right)
+    played = play_slots(Engine(threads=1), layout, left, right)
     assert (lifted(played, layout) == (left.astype(np.int64) * right).sum(axis=0)).all()
 
 
@@ -149,45 +159,44 @@ def test_the_failure_bound_is_that_of_the_page() -> None:
     assert 20 * SlotLayout(sets.SLOTS, 1_000_000, 16).failure_chance(2**41) < 2**-42
 
 
-def test_malformed_slots_are_refused(lattice_engine: LatticeEngine) -> None:
+def test_malformed_slots_are_refused(lattice_engine: Engine) -> None:
     """Wrong lengths and residues out of range, in requests and in replies."""
     layout, key = SlotLayout(TINY_SLOTS, 10, 2), make_key(lattice_engine, TINY_SLOTS, "sigmoid")
-    owner, values = SlotOwner(key, 1, layout), drawn(1, 2, 10)
-    request = owner.request(values)
-
-    def answer(data: bytes) -> bytes:
-        evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
-        return evaluator.reply(data, values).reply
-
-    reply = answer(request)
+    values = drawn(1, 2, 10)
+    request, factors = make_request(key, 1, layout, values), SlotFactors(lattice_engine, layout, values)
+    reply = answered(factors, key, request).reply
     for wrong in (request[:-1], request + b"0", request[:-13] + b"\xff" * 13):
         with pytest.raises(CiphertextRefusedError, match="expected"):
-            answer(wrong)
+            answered(factors, key, wrong)
     for wrong in (reply[:-1], reply + b"0", reply[:-13] + b"\xff" * 13):
         with pytest.raises(CiphertextRefusedError, match="expected"):
-            owner.open(wrong)
+            open_reply(key, layout, wrong)
 
 
-def test_our_own_mistakes_in_slots_are_said(lattice_engine: LatticeEngine) -> None:
+def test_our_own_mistakes_in_slots_are_said(lattice_engine: Engine) -> None:
     """Numbers that are too large, other shapes, and sets without slots are refused."""
-    owner = SlotOwner(make_key(lattice_engine, TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 1))
+    key, layout = make_key(lattice_engine, TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 1)
     with pytest.raises(CryptoError, match="use fewer fraction bits"):
-        owner.request(np.full((1, 4), 2**23, dtype=np.int32))
+        make_request(key, 1, layout, np.full((1, 4), 2**23, dtype=np.int32))
     with pytest.raises(CryptoError, match="expected numbers of shape"):
-        owner.request(np.zeros((4, 1), dtype=np.int32))
+        make_request(key, 1, layout, np.zeros((4, 1), dtype=np.int32))
     with pytest.raises(CryptoError, match="has no slots"):
         SlotLayout(TINY, 4, 1)
 
 
-def test_other_numbers_for_the_same_request_are_refused(lattice_engine: LatticeEngine) -> None:
+def test_other_numbers_for_the_same_request_are_refused(lattice_engine: Engine) -> None:
     """An evaluator that would answer one request with two sets of numbers stops instead."""
     layout, key = SlotLayout(TINY_SLOTS, 10, 2), make_key(lattice_engine, TINY_SLOTS, "sigmoid")
-    evaluator = SlotEvaluator(lattice_engine, layout, admitted(key), 1, EVALUATOR_SEED, Register())
-    request = SlotOwner(key, 1, layout).request(drawn(1, 2, 10))
-    first = evaluator.reply(request, drawn(2, 2, 10)).reply
-    assert evaluator.reply(request, drawn(2, 2, 10)).reply == first
+    request, register = make_request(key, 1, layout, drawn(1, 2, 10)), Register()
+
+    def answer(seed: int) -> bytes:
+        factors = SlotFactors(lattice_engine, layout, drawn(seed, 2, 10))
+        return answered(factors, key, request, register=register).reply
+
+    first = answer(2)
+    assert answer(2) == first
     with pytest.raises(CiphertextRefusedError, match="a second, different request"):
-        evaluator.reply(request, drawn(3, 2, 10))
+        answer(3)
 
 
 @settings(max_examples=20, deadline=None)
@@ -196,10 +205,10 @@ def test_turns_are_complex_products(rows: int, turns: int, seed: int) -> None:
     """Real and imaginary parts, cosines and sines: every complex product is exact, and kept by itself."""
     layout = SlotLayout(TINY_SLOTS, rows, 2 * turns, is_turn=True)
     left, right = drawn(seed, 2 * turns, rows), drawn(seed + 1, 2 * turns, rows)
-    played = play_slots(LatticeEngine(threads=1), layout, left, right)
+    played = play_slots(Engine(threads=1), layout, left, right)
     (x, y), (c, s) = left.astype(np.int64).reshape(2, turns, rows), right.astype(np.int64).reshape(2, turns, rows)
     assert (lifted(played, layout) == np.concatenate([x * c - y * s, x * s + y * c])).all()
-    assert len(played.answer.reply) == layout.reply_bytes == layout.request_bytes
+    assert len(played.answer.reply) == layout.reply_bytes == layout.request_bytes - 32
 
 
 @pytest.mark.parametrize("is_turn", [False, True])
@@ -212,7 +221,7 @@ def test_numbers_as_wide_as_the_modulus_are_multiplied_exactly(is_turn: bool) ->
     left = np.array([[value & (2**64 - 1), value >> 64] for value in numbers], dtype=np.uint64).reshape(4, 90, 2)
     small = drawn(6, 4, 90)
     for right, factors in ((small, small.astype(object)), (left[::-1], wide[::-1])):
-        played = play_slots(LatticeEngine(threads=1), layout, left, right)
+        played = play_slots(Engine(threads=1), layout, left, right)
         x, y, c, s = wide[:2], wide[2:], factors[:2], factors[2:]
         exact = np.concatenate([x * c - y * s, x * s + y * c]) if is_turn else (wide * factors).sum(axis=0)[None]
         total = pairs.add_modulo(played.opened, played.answer.share, modulus).reshape(-1, 2)
@@ -221,18 +230,15 @@ def test_numbers_as_wide_as_the_modulus_are_multiplied_exactly(is_turn: bool) ->
 
 def test_one_request_serves_several_evaluators() -> None:
     """Each multiplies it with its own numbers and its own randomness, and the owner opens every reply by itself."""
-    engine, layout = LatticeEngine(threads=1), SlotLayout(TINY_SLOTS, 70, 2, is_turn=True)
+    engine, layout = Engine(threads=1), SlotLayout(TINY_SLOTS, 70, 2, is_turn=True)
     key = make_key(engine, TINY_SLOTS)
-    owner, left, right = SlotOwner(key, 1, layout), drawn(1, 2, 70), drawn(2, 2, 70)
-    request = owner.request(left)
-    answers = [
-        SlotEvaluator(engine, layout, admitted(key), 1, bytes([own]) * 32, Register()).reply(request, right)
-        for own in range(2)
-    ]
+    left, right = drawn(1, 2, 70), drawn(2, 2, 70)
+    request, factors = make_request(key, 1, layout, left), SlotFactors(engine, layout, right)
+    answers = [answer_request(factors, admitted(key), 1, request, bytes([own]) * 32, Register()) for own in range(2)]
     assert answers[0].reply != answers[1].reply
     (x, y), (c, s) = left.astype(np.int64), right.astype(np.int64)
     for answer in answers:
-        played = Played(request, answer, owner.open(answer.reply))
+        played = Played(request, answer, open_reply(key, layout, answer.reply))
         assert (lifted(played, layout) == np.stack([x * c - y * s, x * s + y * c])).all()
 
 
@@ -240,6 +246,6 @@ def test_half_a_turn_is_refused() -> None:
     """Cosines without sines, and shares of another shape, are a mistake of ours."""
     with pytest.raises(CryptoError, match="as many sines as cosines"):
         SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
-    owner = SlotOwner(make_key(LatticeEngine(threads=1), TINY_SLOTS), 1, SlotLayout(TINY_SLOTS, 4, 2, is_turn=True))
+    key, layout = make_key(Engine(threads=1), TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 2, is_turn=True)
     with pytest.raises(CryptoError, match="expected numbers of shape"):
-        owner.request(np.zeros((4, 2, 2), dtype=np.uint64))
+        make_request(key, 1, layout, np.zeros((4, 2, 2), dtype=np.uint64))

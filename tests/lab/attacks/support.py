@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
-from plumbob.lab.attacks.interface import Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.interface import Claim, Condition, NotApplicable, View
 from plumbob.lab.paper import runs
 from plumbob.model.logistic import signs_of
 from plumbob.plan import PAPER, Plan
@@ -32,7 +32,7 @@ def credit(column: int | None, rows: int, is_first: bool = False) -> Data:
     return runs.credit(rows, column, is_first)
 
 
-def condition(claim: LabelClaim | ValueClaim, name: str) -> Condition:
+def condition(claim: Claim, name: str) -> Condition:
     """One of the claim's conditions, by a part of its name."""
     return next(condition for condition in claim.conditions if name in condition.name)
 
@@ -57,7 +57,7 @@ def seen(plan: Plan, data: Any, party: str = "features") -> tuple[View, Vector]:
 class Read:
     """What an attack claims about labels from one view, beside the truth."""
 
-    claim: LabelClaim
+    claim: Claim
     view: View
     signs: Vector
 
@@ -87,7 +87,7 @@ def read(attack: AnyAttack, plan: Plan, data: Any, party: str = "features") -> R
 def read_from(attack: AnyAttack, view: View, signs: Vector) -> Read:
     """The same of a view that is here."""
     claim = attack(view)
-    assert isinstance(claim, LabelClaim), claim
+    assert isinstance(claim, Claim), claim
     return Read(claim, view, signs)
 
 
@@ -102,31 +102,31 @@ def views_of(split: tuple[int, ...], data: Data, **keys: Any) -> dict[str, View]
     return {name: View.of(transcript) for name, transcript in trained(plan, data).transcripts.items()}
 
 
-def claimed(claim: object) -> ValueClaim:
+def claimed(claim: object) -> Claim:
     """The claim, where there must be one."""
-    assert isinstance(claim, ValueClaim), claim
+    assert isinstance(claim, Claim), claim
     return claim
 
 
-def up_to_sign(claim: ValueClaim, truth: Vector) -> Vector:
+def up_to_sign(claim: Claim, truth: Vector) -> Vector:
     """The claim's only column with the better one of two signs."""
     values = claim.values[:, 0]
     return values * (1.0 if np.nansum(values * truth) >= 0 else -1.0)
 
 
-def largest_error(claim: ValueClaim, truth: Vector) -> float:
+def largest_error(claim: Claim, truth: Vector) -> float:
     """The largest error of a value relative to it, or to the smallest step that the encoding has, up to one sign."""
     errors = np.abs(up_to_sign(claim, truth) - truth)
     return float(np.max(errors / np.maximum(np.abs(truth), 2.0**-16)))
 
 
-def explained(claim: ValueClaim, truth: Vector) -> float:
+def explained(claim: Claim, truth: Vector) -> float:
     """R^2 up to one sign; a row without an answer counts as the mean."""
     values = np.where(np.isnan(claim.values[:, 0]), truth.mean(), up_to_sign(claim, truth))
     return 1.0 - float(np.sum((values - truth) ** 2) / np.sum((truth - truth.mean()) ** 2))
 
 
-def gram_error(claim: ValueClaim, truth: Matrix) -> float:
+def gram_error(claim: Claim, truth: Matrix) -> float:
     """The relative error of the matrix of inner products between rows, which no rotation changes."""
     gram = truth @ truth.T
     return float(np.linalg.norm(claim.values @ claim.values.T - gram) / np.linalg.norm(gram))

@@ -60,7 +60,7 @@ def test_piecewise_gives_values_and_ranges() -> None:
     assert np.isfinite(claim.values[~known]).any()
 
 
-@pytest.mark.parametrize("keys", [{}, {"l2": 0.1}, {"class_weight": "balanced"}, {"remainder": "drop"}], ids=str)
+@pytest.mark.parametrize("keys", [{}, {"l2": 0.1}, {"class_weight": "balanced"}], ids=str)
 def test_what_else_a_plan_may_say(keys: dict[str, Any]) -> None:
     """An intercept, L2, class weights and a merged remainder that is not determined do not hide the column."""
     views = views_of((17, 1), gaussian(410, 18), epochs=4, **keys)

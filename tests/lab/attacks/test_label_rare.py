@@ -8,7 +8,7 @@ import pytest
 
 from plumbob.arrays import Matrix
 from plumbob.checking.check import check
-from plumbob.lab.attacks.interface import LabelClaim, View
+from plumbob.lab.attacks.interface import Claim, View
 from plumbob.lab.attacks.label_rare import LABEL_RARE, recover_rare_labels
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.truth import Truth
@@ -42,7 +42,7 @@ def run_of(data: Data, **keys: Any) -> Run:
 def named(view: View, share: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """The rows that the attack calls positive."""
     claim = recover_rare_labels(view, share)
-    assert isinstance(claim, LabelClaim)
+    assert isinstance(claim, Claim)
     return np.asarray(claim.beliefs > 0)
 
 
@@ -61,7 +61,7 @@ def test_rare_negatives_are_named_too() -> None:
     X, y = made_up(34, 0.005)
     truth = Truth.of(run_of((X, 1 - y)))
     claim = recover_rare_labels(truth.views["features"])
-    assert isinstance(claim, LabelClaim)
+    assert isinstance(claim, Claim)
     assert np.sum((claim.beliefs < 0) & ~truth.is_positive) >= 0.8 * np.sum(~truth.is_positive)
 
 
@@ -95,8 +95,7 @@ def test_an_encrypted_run_shows_as_much() -> None:
     (found,) = audit(run, ["label-rare"])
     assert found.verdict == "leaks"
     plan = run.record.parsed_plan
-    (expected,) = [one for one in check(plan, positives=0.01) if one.attack == "label-rare"]
-    assert expected.verdict == "leaks"
+    assert "leaks" in {one.verdict for one in check(plan, positives=0.01) if "label-rare" in one.attacks}
 
 
 @pytest.mark.parametrize(
@@ -104,18 +103,18 @@ def test_an_encrypted_run_shows_as_much() -> None:
     [
         ({}, 0.005, "leaks"),
         ({}, None, "degrades"),
-        ({}, 0.4, "not applicable"),
-        ({"start": "xavier"}, 0.005, "degrades"),
+        ({}, 0.4, "no finding"),
+        ({"batches": "fixed"}, 0.005, "degrades"),
         ({"noise": "sound", "epsilon": 1.0, "row_norm": 1.0}, 0.005, "blocked"),
         ({"noise": "sound", "epsilon": 1.0, "row_norm": 1.0}, None, "blocked"),
-        ({"protocol": "clear", "class_weight": "balanced"}, 0.005, "not applicable"),
+        ({"protocol": "clear", "class_weight": "balanced"}, 0.005, "no finding"),
     ],
 )
 def test_the_rule(keys: dict[str, Any], positives: float | None, verdict: str) -> None:
     """A plan is judged by the bits that its sums say; where nobody says how rare positives are, it may be so."""
-    plan = Plan.for_columns(SPLIT, **{**FEW, "protocol": "exchange", **keys})
-    (found,) = [one for one in check(plan, 8000, positives=positives) if one.attack == "label-rare"]
-    assert found.verdict == verdict
+    plan = Plan.for_columns(SPLIT, **{**FEW, "protocol": "exchange", "batch_size": 1024, **keys})
+    found = [one.verdict for one in check(plan, 8000, positives=positives) if one.attack == "label-rare"]
+    assert (found or ["no finding"]) == [verdict]
 
 
 def test_nothing_to_work_on() -> None:

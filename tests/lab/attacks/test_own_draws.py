@@ -9,8 +9,8 @@ import pytest
 from plumbob.lab.attacks import View
 from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.simulate import Run
+from plumbob.lab.transcript import Transcript
 from plumbob.model.logistic import signs_of
-from plumbob.protocol.transcript import Transcript
 from tests.protocol.support import made_up, plan_for, trained
 
 NOISE: dict[str, Any] = {"row_norm": 1.0, "epochs": 2, "intercept": False}

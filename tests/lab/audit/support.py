@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.lab.attacks import Attack, Claim, LabelClaim, NotApplicable, ValueClaim
+from plumbob.lab.attacks import Attack, Claim, NotApplicable
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run
 from tests.protocol.support import plan_for, trained
@@ -30,12 +30,12 @@ def signs(truth: Truth) -> Vector:
     return np.where(truth.is_positive, 1.0, -1.0)
 
 
-def label_claim(beliefs: Vector, **fields: Any) -> LabelClaim:
+def label_claim(beliefs: Vector, **fields: Any) -> Claim:
     """A claim with these beliefs, none of them determined unless told otherwise."""
-    return LabelClaim(beliefs, **({"is_determined": np.zeros(len(beliefs), dtype=bool)} | fields))
+    return Claim.of_labels(beliefs, **fields)
 
 
-def value_claim(values: Matrix, **fields: Any) -> ValueClaim:
+def value_claim(values: Matrix, **fields: Any) -> Claim:
     """A claim with these values as somebody's features."""
-    about = {"target": "features", "against": "features", "is_determined": np.zeros(len(values), dtype=bool)}
-    return ValueClaim(values=values, **(about | fields))
+    about = {"target": "features", "against": "features"}
+    return Claim(values=values, **(about | fields))

@@ -117,5 +117,5 @@ def test_under_the_promise_the_bound_holds(epsilon: float) -> None:
 @pytest.mark.soak
 def test_the_bound_holds_over_shares_too() -> None:
     """Real messages and the operating system's randomness: the guesser reads opened weights and stays within."""
-    plan = plan_for(protocol="shares", open="own", noise="rows", epsilon=2.0, epochs=6, row_norm=0.5)
+    plan = plan_for(protocol="shares", open="own", noise="rows", epsilon=2.0, epochs=6)
     assert is_within(named(plan, few_people(plan), 3), plan)

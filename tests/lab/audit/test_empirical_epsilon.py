@@ -23,7 +23,7 @@ from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.noise_cost import LabelReleases
+from plumbob.privacy.label_noise import LabelReleases
 from plumbob.protocol.handshake import Participant
 
 RUNS = 4000

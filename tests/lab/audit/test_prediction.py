@@ -3,7 +3,7 @@
 import pytest
 
 import plumbob
-from plumbob.checking.check import check
+from plumbob.checking.check import figures_of, judge_figures
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -41,17 +41,17 @@ def test_scores_explain_columns_once_weights_are_known(run: Run) -> None:
 def test_a_single_column_leaks() -> None:
     """Its scores are the column itself, times one number; `check` says so beforehand."""
     plan = Plan.for_columns((5, 1), protocol="exchange", rows=1000)
-    assert about(check(plan, predicted=100), "features").verdict == "leaks"
-    assert about(check(plan, predicted=100), "labels", "features").verdict == "blocked"
-    assert not any(one.attack == ATTACK for one in check(plan, predicted=0))
+    assert about(judge_figures(figures_of(plan, predicted=100)), "features").verdict == "leaks"
+    assert about(judge_figures(figures_of(plan, predicted=100)), "labels", "features").verdict == "blocked"
+    assert not any(one.attack == ATTACK for one in judge_figures(figures_of(plan, predicted=0)))
 
 
 def test_a_limit_below_the_weights_blocks() -> None:
     """With weights that stay shared, fewer rows than weights give nothing, and the plan's limit counts."""
     plan = Plan.for_columns((5, 6), protocol="shares", rows=1000)
-    found = about(check(plan, predicted=100), "weights")
+    found = about(judge_figures(figures_of(plan, predicted=100)), "weights")
     assert (found.verdict, found.fix) == ("degrades", "--most-rows 11")
-    assert about(check(plan.replace(most_rows=11), predicted=100), "weights").verdict == "blocked"
+    assert about(judge_figures(figures_of(plan.replace(most_rows=11), predicted=100)), "weights").verdict == "blocked"
 
 
 def test_scores_of_shared_weights_are_solved_too() -> None:
@@ -70,5 +70,5 @@ def test_check_counts_the_bits_of_a_score() -> None:
     plan = Plan.for_columns((5, 6), rows=1000)
     assert (
         "at most 22 bits, whatever anybody sends: 2,200 for 100 rows"
-        in about(check(plan, predicted=100), "features").why
+        in about(judge_figures(figures_of(plan, predicted=100)), "features").why
     )

@@ -255,21 +255,18 @@ def test_several_victims_have_a_finding_each() -> None:
 # Both.
 
 
-def test_not_applicable_says_why(truth: Truth) -> None:
-    """The attack's own reason, one finding for each party that it could have been about, no numbers."""
-    reason = NotApplicable("nothing to work on", (Condition("rank", np.inf, "3", np.bool_(False), "Lemma 0"),))  # type: ignore[arg-type]
+def test_a_refused_attack_says_why(truth: Truth) -> None:
+    """A finding with the attack's own reason and no numbers; with nothing to work on there is no finding."""
+    met = Condition("rank", np.inf, "3", np.bool_(False), "Lemma 0")  # type: ignore[arg-type]
+    reason = NotApplicable("ended the run", (met,), is_refused=True)
     found = finding(truth, reason, "label", "feature-toy")
-    assert (found.verdict, found.why, found.against, found.rate) == (
-        "not applicable",
-        "nothing to work on",
-        "features",
-        None,
-    )
+    assert (found.verdict, found.why, found.against, found.rate) == ("blocked", "ended the run", "features", None)
     assert found.conditions == (
         {"name": "rank", "value": None, "needed": "3", "is_met": False, "reference": "Lemma 0"},
     )
     assert finding(truth, reason).against == "label"
     json.dumps(found.conditions, allow_nan=False)
+    assert scored(attack(reason, "feature-toy", "label"), "label", NotApplicable("nothing to work on"), truth) == []
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@
 import pytest
 
 from plumbob.lab.exchange import engines, paillier, profiles
-from plumbob.lab.exchange.engines.interface import Engine
+from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.exchange.paillier import PrivateKey
 from tests.crypto.support import seeded
 
 
 @pytest.fixture(scope="session", params=["python", "native"])
-def engine(request: pytest.FixtureRequest) -> Engine:
+def engine(request: pytest.FixtureRequest) -> PaillierEngine:
     """Each engine in turn."""
     name: str = request.param
     if name == "native" and not engines.kernel_serves():
@@ -18,12 +18,12 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 @pytest.fixture(scope="session")
-def key(engine: Engine) -> PrivateKey:
+def key(engine: PaillierEngine) -> PrivateKey:
     """A short key with reproducible randomness."""
     return paillier.generate(profiles.TEST_ONLY, engine, seeded("paillier"))
 
 
 @pytest.fixture(scope="session")
-def standard_key(engine: Engine) -> PrivateKey:
+def standard_key(engine: PaillierEngine) -> PrivateKey:
     """A key of the default length."""
     return paillier.generate(profiles.STANDARD, engine, seeded("standard"))

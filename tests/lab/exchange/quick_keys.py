@@ -12,7 +12,7 @@ from plumbob.lab.exchange import arbiter, engines, paillier
 from plumbob.lab.exchange import protocol as exchange
 from plumbob.lab.exchange.paillier import PrivateKey, PublicKey
 from plumbob.lab.exchange.primitive import engine_of
-from plumbob.lab.exchange.schedule import profile_of
+from plumbob.lab.exchange.profiles import profile_of
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Participant
 from tests.crypto.support import seeded

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.fixed_point import IntegerMatrix
-from plumbob.lab.exchange.engines.interface import Digits, Engine, Integers, PreparedPowers, Ring
+from plumbob.lab.exchange.engines.interface import Digits, Integers, PaillierEngine, PreparedPowers, Ring
 from plumbob.lab.exchange.limbs import Limbs
 from plumbob.lab.exchange.packing import centred
 from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey
@@ -26,7 +27,7 @@ def plain_product(values: Sequence[int], matrix: Encoded) -> list[int]:
 class CountingEngine:
     """Passes every call on to another engine, and counts the calls by name."""
 
-    def __init__(self, inner: Engine) -> None:
+    def __init__(self, inner: PaillierEngine) -> None:
         self._inner = inner
         self.calls: Counter[str] = Counter()
         self.packed_in: set[int] = set()
@@ -72,6 +73,10 @@ class CountingEngine:
     def logarithms(self, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
         self.calls["logarithms"] += 1
         return self._inner.logarithms(rings, values, scales)
+
+
+SINGLE: dict[str, Any] = {"key_bits": 256, "feature_bits": 30, "residual_bits": 30}
+"""Keys of a plan under which a reply has room for one sum."""
 
 
 def decrypt_signed(key: PrivateKey, vector: EncryptedVector) -> list[int]:

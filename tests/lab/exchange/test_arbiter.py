@@ -1,27 +1,35 @@
 """`arbiter`: the oracle's weights through a third party that sees masked sums, or, as others ship it, all gradients."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
-from plumbob.lab.exchange.arbiter import Arbiter
+from plumbob.lab.exchange.arbiter import Arbiter, greeted
+from plumbob.lab.simulate.training import transcript_of
+from plumbob.lab.transcript import ArbiterTranscript
 from plumbob.plan import Plan
+from plumbob.protocol.handshake import agree, greet
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.transcript import ArbiterTranscript
+from tests.lab.exchange.support import SINGLE
 from tests.protocol.support import (
     Wire,
     changing,
     cut,
     distance_from_clear,
+    outcomes,
     plan_for,
     played,
+    seated,
     trained,
     uniformity,
     weights_of,
 )
 
+IDS = ("anna", "bert", "carl")
+WITH_ARBITER = plan_for((2, 3), protocol="arbiter", seed=0)
 UNMASKED = {"unmasked_gradients_for_the_arbiter": True}
 
 
@@ -48,8 +56,7 @@ def test_masked_or_not_it_equals_clear(split: tuple[int, ...], masks: dict[str, 
     [
         {"start": "normal", "l2": 0.1},
         {"batches": "full"},
-        {"batch_size": 15, "remainder": "drop"},
-        {"reply_slots": 1},
+        SINGLE,
         {"replies": "paper"},
         {"replies": "paper", **UNMASKED},
         {"test_share": 0.2},
@@ -71,7 +78,7 @@ def test_a_label_party_without_columns() -> None:
     assert wire.bodies(Kind.MASKED_SUMS, sender="features")
 
 
-@pytest.mark.parametrize("replies", [{}, {"reply_slots": 1}, {"replies": "paper"}], ids=str)
+@pytest.mark.parametrize("replies", [{}, SINGLE, {"replies": "paper"}], ids=str)
 def test_an_unmasked_arbiter_sees_every_gradient(replies: dict[str, Any]) -> None:
     """Without masks its transcript holds exactly the sums of every party and step."""
     run = trained(arbiter_plan((2, 2, 1), **replies, **UNMASKED))
@@ -85,8 +92,8 @@ def test_an_unmasked_arbiter_sees_every_gradient(replies: dict[str, Any]) -> Non
 def test_a_masked_arbiter_sees_nothing() -> None:
     """With masks its transcript is empty, and what it decrypts passes for uniform."""
     wire = Wire()
-    run = played(arbiter_plan(epochs=12, batches="full", reply_slots=1), wire=wire)
-    transcript = run.parties["arbiter"].transcript()
+    run = played(arbiter_plan(epochs=12, batches="full", **SINGLE), wire=wire)
+    transcript = transcript_of(run.parties["arbiter"])
     assert isinstance(transcript, ArbiterTranscript)
     assert transcript.sums == {}
     opened = b"".join(wire.bodies(Kind.OPENED_SUMS))
@@ -100,7 +107,7 @@ def test_a_masked_arbiter_sees_nothing() -> None:
 def test_masked_sums_are_unrelated_to_the_gradients() -> None:
     """What the arbiter decrypts does not correlate with what the parties then read."""
     wire = Wire()
-    run = played(arbiter_plan((5, 1), epochs=20, batches="full", reply_slots=1, intercept=False), wire=wire)
+    run = played(arbiter_plan((5, 1), epochs=20, batches="full", **SINGLE, intercept=False), wire=wire)
     sums = run.transcript("label").sums.ravel()
     size = len(wire.bodies(Kind.OPENED_SUMS, receiver="label")[0]) // 5
     opened = [
@@ -153,7 +160,7 @@ def test_a_misbehaving_peer_is_refused(
     sender: str, kind: Kind, change: Any, receiver: str, error: type[Exception]
 ) -> None:
     """Wrong sizes, zero ciphertexts and too wide answers are refused where they arrive, and all parties end."""
-    ends = played(arbiter_plan(reply_slots=1, batches="full"), wire=changing(kind, change, sender)).ends
+    ends = played(arbiter_plan(**SINGLE, batches="full"), wire=changing(kind, change, sender)).ends
     assert isinstance(ends[receiver], error)
     assert all(isinstance(end, error | TransportError | RemoteProtocolError) for end in ends.values())
 
@@ -162,6 +169,28 @@ def test_the_arbiter_holds_no_rows() -> None:
     """Beside its key it has neither a table nor a shard nor weights, and knows of the rows how many there are."""
     arbiter = played(arbiter_plan()).parties["arbiter"]
     assert isinstance(arbiter, Arbiter)
-    assert set(vars(arbiter)) == {"key", "participant", "plan", "training_rows", "_sums"}
-    assert arbiter._sums == {}
+    assert set(vars(arbiter)) == {"key", "participant", "plan", "training_rows", "sums"}
+    assert arbiter.sums == {}
     assert isinstance(arbiter.training_rows, int)
+
+
+def test_an_arbiter_hears_the_rows_and_nothing_else() -> None:
+    """It is greeted, learns how many rows there are, and no share of the seed nor hash over ids reaches it."""
+    wire = Wire()
+    participants = seated(WITH_ARBITER, wire)
+    tasks: dict[str, Any] = {name: partial(agree, participant, IDS) for name, participant in participants.items()}
+    ends = outcomes(tasks | {"arbiter": partial(greeted, participants["arbiter"])}, participants)
+    assert ends["arbiter"] == (ends["label"].identity, 3)
+    assert {message.kind for _, target, message in wire.log if target == "arbiter"} == {Kind.HELLO}
+
+
+@pytest.mark.parametrize("rows", [0, 4])
+def test_an_arbiter_is_not_told_different_rows(rows: int) -> None:
+    """A party that tells the arbiter no rows, or others than its peer, is refused there."""
+    participants = seated(WITH_ARBITER)
+    tasks: dict[str, Any] = {
+        "label": partial(greet, participants["label"], 3),
+        "features": partial(greet, participants["features"], rows),
+    }
+    ends = outcomes(tasks | {"arbiter": partial(greeted, participants["arbiter"])}, participants)
+    assert isinstance(ends["arbiter"], RemoteProtocolError)

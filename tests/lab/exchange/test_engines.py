@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from plumbob.crypto.fixed_point import IntegerMatrix
-from plumbob.lab.exchange.engines.interface import Digits, Engine, Ring
+from plumbob.lab.exchange.engines.interface import Digits, PaillierEngine, Ring
 from plumbob.lab.exchange.engines.python import PythonEngine
 from plumbob.lab.exchange.limbs import Limbs, from_ints, to_ints, width_for
 
@@ -33,14 +33,14 @@ RINGS |= {f"{bits} bits, degree 1": Ring(odd(bits), 1) for bits in PLAIN}
 SMALL = RINGS["337 bits, degree 2"]
 
 
-def make_engine(path: str | None = None, threads: int = 1) -> Engine:
+def make_engine(path: str | None = None, threads: int = 1) -> PaillierEngine:
     """The native engine, behind the interface that all engines have."""
-    engine: Engine = native.NativeEngine(path, threads)
+    engine: PaillierEngine = native.NativeEngine(path, threads)
     return engine
 
 
 @pytest.fixture(params=PATHS)
-def engine(request: pytest.FixtureRequest) -> Engine:
+def engine(request: pytest.FixtureRequest) -> PaillierEngine:
     """Each path of the kernel in turn, on one thread."""
     return make_engine(request.param)
 
@@ -97,7 +97,7 @@ def assert_same(left: Limbs, right: Limbs) -> None:
     np.testing.assert_array_equal(left, right)
 
 
-def test_multiply_equals_python(engine: Engine, ring: Ring) -> None:
+def test_multiply_equals_python(engine: PaillierEngine, ring: Ring) -> None:
     """Products are exact for every pair of edge values and for random ones."""
     rims = edges(ring)
     left = np.concatenate([np.repeat(rims, len(rims), axis=0), residues(ring, 5)])
@@ -106,13 +106,13 @@ def test_multiply_equals_python(engine: Engine, ring: Ring) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 8, 9])
-def test_multiply_broadcasts_one_row(engine: Engine, count: int) -> None:
+def test_multiply_broadcasts_one_row(engine: PaillierEngine, count: int) -> None:
     """A single row on the right meets every row on the left, however many lanes are filled."""
     left, right = residues(SMALL, count), residues(SMALL, 1)
     assert_same(engine.multiply(SMALL, left, right), REFERENCE.multiply(SMALL, left, right))
 
 
-def test_power_equals_python(engine: Engine, ring: Ring) -> None:
+def test_power_equals_python(engine: PaillierEngine, ring: Ring) -> None:
     """Powers are exact for edge values and random ones."""
     bases = np.concatenate([edges(ring), residues(ring, 1)])
     exponent = secrets.randbits(64) | 1 << 64
@@ -121,14 +121,14 @@ def test_power_equals_python(engine: Engine, ring: Ring) -> None:
 
 @pytest.mark.parametrize("exponent", [0, 1, 2, 31, 32, 2**64 - 1, 2**64, 2**200 + 1])
 @pytest.mark.parametrize("count", [1, 3, 9])
-def test_power_takes_any_exponent(engine: Engine, count: int, exponent: int) -> None:
+def test_power_takes_any_exponent(engine: PaillierEngine, count: int, exponent: int) -> None:
     """Exponents of every length agree with Python's pow, zero included."""
     bases = residues(SMALL, count)
     expected = [pow(base, exponent, int(SMALL.modulus)) for base in to_ints(bases)]
     assert to_ints(engine.power(SMALL, bases, exponent)) == expected
 
 
-def test_combine_equals_python(engine: Engine, ring: Ring) -> None:
+def test_combine_equals_python(engine: PaillierEngine, ring: Ring) -> None:
     """The product of ciphertexts and a matrix is exact, extreme entries included."""
     bases, matrix = units(ring, 11), entries(11, 3, 6)
     assert_same(engine.combine(ring, bases, matrix, 6), REFERENCE.combine(ring, bases, matrix, 6))
@@ -149,14 +149,14 @@ def test_combine_equals_python(engine: Engine, ring: Ring) -> None:
         (0, 3, 4),
     ],
 )
-def test_combine_takes_any_shape(engine: Engine, rows: int, columns: int, bits: int) -> None:
+def test_combine_takes_any_shape(engine: PaillierEngine, rows: int, columns: int, bits: int) -> None:
     """No shape is special: single rows, single columns, one bit, or more of each than fit a group or a vector."""
     bases, matrix = units(SMALL, rows), entries(rows, columns, bits)
     assert_same(engine.combine(SMALL, bases, matrix, bits), REFERENCE.combine(SMALL, bases, matrix, bits))
 
 
 @pytest.mark.parametrize("bits", [*range(1, 41, 3), 62, 63])
-def test_combine_takes_any_width(engine: Engine, bits: int) -> None:
+def test_combine_takes_any_width(engine: PaillierEngine, bits: int) -> None:
     """All-lowest, all-highest and all-zero columns come out right at every width."""
     bases, limit = units(SMALL, 5), 1 << (bits - 1)
     matrix = np.array([[-limit, limit - 1, 0]] * 5, dtype=np.int64)
@@ -167,7 +167,7 @@ def test_combine_takes_any_width(engine: Engine, bits: int) -> None:
     assert to_ints(engine.combine(SMALL, bases, matrix, bits)) == expected
 
 
-def test_combine_goes_through_several_chunks(engine: Engine) -> None:
+def test_combine_goes_through_several_chunks(engine: PaillierEngine) -> None:
     """Tables that do not fit the cache together are used one after the other, with the same result."""
     ring = RINGS["3072 bits, degree 2"]
     bases, matrix = units(ring, 200), entries(200, 150, 20)
@@ -176,7 +176,7 @@ def test_combine_goes_through_several_chunks(engine: Engine) -> None:
     assert_same(combined, REFERENCE.combine(ring, bases, matrix[:, sample], 20))
 
 
-def test_count_of_products_depends_on_shapes_only(engine: Engine) -> None:
+def test_count_of_products_depends_on_shapes_only(engine: PaillierEngine) -> None:
     """A sparse matrix costs exactly what a dense one costs, so that time does not tell them apart."""
     bases = units(SMALL, 20)
     sparse = np.zeros((20, 6), dtype=np.int64)
@@ -191,7 +191,7 @@ def test_count_of_products_depends_on_shapes_only(engine: Engine) -> None:
     assert counts.pop() > 0
 
 
-def test_pack_equals_python(engine: Engine, ring: Ring) -> None:
+def test_pack_equals_python(engine: PaillierEngine, ring: Ring) -> None:
     """Packing is exact, with a last result of fewer slots."""
     values = np.concatenate([edges(ring), residues(ring, 4)])
     assert_same(engine.pack(ring, values, 3, 9), REFERENCE.pack(ring, values, 3, 9))
@@ -200,13 +200,13 @@ def test_pack_equals_python(engine: Engine, ring: Ring) -> None:
 @pytest.mark.parametrize(
     ("rows", "slots", "slot_bits"), [(1, 1, 5), (1, 4, 5), (7, 7, 1), (9, 1, 3), (20, 2, 0), (33, 4, 40)]
 )
-def test_pack_takes_any_shape(engine: Engine, rows: int, slots: int, slot_bits: int) -> None:
+def test_pack_takes_any_shape(engine: PaillierEngine, rows: int, slots: int, slot_bits: int) -> None:
     """One output or many, full or not, agree with the reference."""
     values = residues(SMALL, rows)
     assert_same(engine.pack(SMALL, values, slots, slot_bits), REFERENCE.pack(SMALL, values, slots, slot_bits))
 
 
-def test_look_up_equals_python(engine: Engine, ring: Ring) -> None:
+def test_look_up_equals_python(engine: PaillierEngine, ring: Ring) -> None:
     """Products of tabulated powers are exact, digits 0 and 2**window - 1 included."""
     bases = np.concatenate([edges(ring)[:4], residues(ring, 6)])
     digits = random_digits(3, 10, 4)
@@ -217,7 +217,7 @@ def test_look_up_equals_python(engine: Engine, ring: Ring) -> None:
 
 @pytest.mark.parametrize("window", [1, 5, 8])
 @pytest.mark.parametrize(("rows", "bases"), [(0, 3), (1, 1), (1, 40), (2, 7), (5, 33), (9, 2), (20, 5)])
-def test_look_up_takes_any_shape(engine: Engine, rows: int, bases: int, window: int) -> None:
+def test_look_up_takes_any_shape(engine: PaillierEngine, rows: int, bases: int, window: int) -> None:
     """However a row's factors are divided among lanes, the product is the same."""
     factors = residues(SMALL, bases)
     digits = random_digits(rows, bases, window)
@@ -228,7 +228,7 @@ def test_look_up_takes_any_shape(engine: Engine, rows: int, bases: int, window: 
 @pytest.mark.parametrize(
     ("first_bits", "second_bits", "degree"), [(256, 256, 2), (1024, 1024, 2), (300, 200, 2), (200, 330, 1)]
 )
-def test_join_equals_python(engine: Engine, first_bits: int, second_bits: int, degree: int) -> None:
+def test_join_equals_python(engine: PaillierEngine, first_bits: int, second_bits: int, degree: int) -> None:
     """Chinese remainders agree for equal and unequal moduli, the larger one first or second."""
     first = Ring(int(gmpy2.next_prime(odd(first_bits))), 2)
     second = Ring(int(gmpy2.next_prime(odd(second_bits))), 1 if degree == 1 else 2)
@@ -237,7 +237,7 @@ def test_join_equals_python(engine: Engine, first_bits: int, second_bits: int, d
     assert_same(engine.join(first, second, left, right), REFERENCE.join(first, second, left, right))
 
 
-Operation = Callable[[Engine], Limbs]
+Operation = Callable[[PaillierEngine], Limbs]
 
 
 def operations() -> dict[str, Operation]:
@@ -278,7 +278,7 @@ def test_works_after_fork() -> None:
     child.join(timeout=120)
 
 
-def test_refuses_wrong_shapes(engine: Engine) -> None:
+def test_refuses_wrong_shapes(engine: PaillierEngine) -> None:
     """Arrays that do not fit each other or the ring are refused, never read beyond their end."""
     good, wide = residues(SMALL, 3), np.zeros((3, SMALL.width + 1), dtype=np.uint64)
     matrix = np.zeros((3, 2), dtype=np.int64)
@@ -316,7 +316,7 @@ def test_refuses_rings_it_cannot_hold() -> None:
             make_engine().multiply(ring, one, one)
 
 
-def test_residues_that_are_not_reduced_do_no_harm(engine: Engine, ring: Ring) -> None:
+def test_residues_that_are_not_reduced_do_no_harm(engine: PaillierEngine, ring: Ring) -> None:
     """The contract asks for reduced residues; others give some residue, in the right shape, and no crash."""
     full = np.full((9, ring.width), 2**64 - 1, dtype=np.uint64)
     assert engine.multiply(ring, full, full).shape == full.shape

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from plumbob.lab.exchange import engines, paillier, profiles, uniform
-from plumbob.lab.exchange.engines.interface import Digits, Engine, Ring
+from plumbob.lab.exchange.engines.interface import Digits, PaillierEngine, Ring
 from plumbob.lab.exchange.engines.python import PowerTable, PythonEngine
 from plumbob.lab.exchange.limbs import Limbs, from_ints, to_ints
 from plumbob.lab.exchange.packing import Slots
@@ -134,7 +134,7 @@ def test_own_base_powers_are_uniform() -> None:
     assert stats.chisquare(list(drawn.values())).pvalue > SURPRISING
 
 
-def test_window_tables_are_powers(engine: Engine) -> None:
+def test_window_tables_are_powers(engine: PaillierEngine) -> None:
     """Digits, lowest first, look up the power that they spell."""
     ring = Ring(int(uniform.prime(seeded("ring"), 256)), 1)
     digits = uniform.digits(seeded("window"), 5, 9)

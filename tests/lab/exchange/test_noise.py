@@ -120,7 +120,7 @@ def batches_of_party(party: ExchangeParty) -> list[Batch]:
     return list(batches(party.session.seed, len(party.shard), party.plan))
 
 
-@pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
+@pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter"])
 def test_hardly_any_flips_hardly_change_anything(protocol: str) -> None:
     """With epsilon 40 no label is ever flipped, and the weights are those of the undefended run."""
     plain = plan_for((2, 3), protocol=protocol)

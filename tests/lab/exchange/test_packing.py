@@ -15,10 +15,17 @@ from tests.crypto.support import LIGHT, seeded
 from tests.lab.exchange.support import decrypt_signed
 
 Layout = Callable[[PublicKey, int, int], Slots]
+
+
+def cut(key: PublicKey, columns: int, bits: int, most: int) -> Slots:
+    """At most so many sums in a ciphertext."""
+    return Slots.cut(columns, bits, min(most, per_reply(key, bits)))
+
+
 LAYOUTS: dict[str, Layout] = {
     "packed": Slots.packed,
-    "threes": lambda key, columns, bits: Slots.packed(key, columns, bits, most=3),
-    "single": lambda key, columns, bits: Slots.packed(key, columns, bits, most=1),
+    "threes": lambda key, columns, bits: cut(key, columns, bits, most=3),
+    "single": lambda key, columns, bits: cut(key, columns, bits, most=1),
     "paper": Slots.paper,
 }
 SLOT_BITS = 21  # No multiple of 8, so that bytes and slots do not share their borders.
@@ -95,7 +102,7 @@ def test_any_reply_is_taken_apart_the_same(
     columns: int, bits: int, width: int, is_whole: bool, data: st.DataObject
 ) -> None:
     """Whatever came back, digits of any width are those of schoolbook division, in a shorter last reply as well."""
-    slots = Slots(columns, bits, 1, (1 << 777,) * columns) if is_whole else Slots._truncated(columns, bits, width)
+    slots = Slots(columns, bits, 1, (1 << 777,) * columns) if is_whole else Slots.cut(columns, bits, width)
     values, mask = ([data.draw(st.integers(0, 1 << 800)) for _ in slots.moduli] for _ in range(2))
     handed_back = slots.truncate(values)
     packed = [value - hidden for value, hidden in zip(handed_back, mask, strict=True)]
@@ -135,17 +142,17 @@ def test_only_the_slots_used_come_back(key: PrivateKey) -> None:
     packed = Slots.packed(public, full + 3, SLOT_BITS)
     assert packed.moduli == (1 << (full * SLOT_BITS), 1 << (3 * SLOT_BITS))
     assert packed.reply_bits == (full + 3) * SLOT_BITS
-    assert Slots.packed(public, 5, SLOT_BITS, most=1).reply_bits == 5 * SLOT_BITS
+    assert Slots.cut(5, SLOT_BITS, 1).reply_bits == 5 * SLOT_BITS
     assert Slots.paper(public, 5, SLOT_BITS).reply_bits == 5 * public.profile.key_bits
 
 
-@pytest.mark.parametrize(("most", "per_reply"), [(0, 19), (1, 1), (4, 4), (19, 19), (20, 19)])
-def test_a_reply_has_as_many_slots_as_asked_for(key: PrivateKey, most: int, per_reply: int) -> None:
-    """Fewer slots in a reply mean more replies and the same bits in all; more than fit are never taken."""
-    bits = key.public.reply_bits // 19
-    slots = Slots.packed(key.public, 40, bits, most)
-    assert slots.per_reply == per_reply
-    assert slots.replies == -(-40 // per_reply)
+@pytest.mark.parametrize("room", [1, 4, 19])
+def test_a_reply_has_as_many_slots_as_fit(key: PrivateKey, room: int) -> None:
+    """Fewer slots in a reply mean more replies and the same bits in all; as many are taken as fit."""
+    bits = key.public.reply_bits // room
+    slots = Slots.packed(key.public, 40, bits)
+    assert slots.per_reply == room
+    assert slots.replies == -(-40 // room)
     assert slots.reply_bits == 40 * bits
 
 

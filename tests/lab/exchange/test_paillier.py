@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from plumbob.errors import CryptoError
 from plumbob.lab.exchange import engines, paillier, profiles, uniform
-from plumbob.lab.exchange.engines.interface import Engine
+from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.exchange.limbs import from_ints, to_ints
 from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, admit
 from plumbob.lab.exchange.profiles import Profile
@@ -130,7 +130,7 @@ def test_keys_have_their_length(profile: Profile) -> None:
     assert decrypt_signed(key, key.encrypt([-3, 4])) == [-3, 4]
 
 
-def test_two_keys_differ(engine: Engine) -> None:
+def test_two_keys_differ(engine: PaillierEngine) -> None:
     """Each key has primes of its own."""
     first, second = (paillier.generate(profiles.TEST_ONLY, engine) for _ in range(2))
     assert gmpy2.gcd(first.public.n, second.public.n) == 1
@@ -143,7 +143,7 @@ def test_nth_roots_are_roots(key: PrivateKey) -> None:
         assert gmpy2.powmod(key.nth_root(value), n, n) == value
 
 
-def test_another_keys_ciphertexts_are_refused(key: PrivateKey, engine: Engine) -> None:
+def test_another_keys_ciphertexts_are_refused(key: PrivateKey, engine: PaillierEngine) -> None:
     """A secret key is never applied to ciphertexts of another modulus."""
     other = paillier.generate(profiles.TEST_ONLY, engine, seeded("other"))
     with pytest.raises(CryptoError, match="belong to another one"):

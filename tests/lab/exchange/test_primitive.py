@@ -1,7 +1,7 @@
 """The primitive: v @ X, a helper that learns nothing of X, a learner that gets no bit too many."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from plumbob.lab.exchange.primitive import Helper, Learner
 from plumbob.net import Link, linked_pair
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.schedules import Due
 from tests.protocol.support import uniformity
 
 FEATURES, VALUES = Encoding(8, 3), Encoding(10, 2)
@@ -38,23 +37,17 @@ class Pair:
     to_helper: Link
 
 
-def paired(key: PrivateKey, make: Callable[..., Slots] = Slots.packed, steps: int = 1) -> Pair:
-    """Both ends, connected; in the last of these steps the helper may hand something back."""
+def paired(key: PrivateKey, make: Callable[..., Slots] = Slots.packed) -> Pair:
+    """Both ends, connected."""
     here, there = linked_pair()
-    slots, size = make(key.public, COLUMNS, SLOT_BITS), key.public.ciphertext_bytes
+    slots = make(key.public, COLUMNS, SLOT_BITS)
     to_learner, to_helper = Channel("learner", here, 1.0), Channel("helper", there, 1.0)
-    asked = [Due(Kind.MASKED_SUMS, step, "", "", slots.replies * size) for step in range(1, steps + 1)]
-    lent = [Due(Kind.RESIDUALS, step, "", "", ROWS * size) for step in range(1, steps + 1)]
-    back = [Due(Kind.OPENED_SUMS, steps, "", "", slots.opened_bytes)]
-    # A test may lend too few, which the learner notices.
-    to_learner.follow([*(replace(due, is_most=True) for due in lent), *back], asked)
-    to_helper.follow(asked, [*lent, *back])
     return Pair(Helper(to_learner, key, slots), Learner(to_helper, key.public, slots), slots, there)
 
 
 def single(key: PublicKey, columns: int, slot_bits: int) -> Slots:
     """One sum in a reply, so that none is cut off at a byte that it shares."""
-    return Slots.packed(key, columns, slot_bits, most=1)
+    return Slots.cut(columns, slot_bits, 1)
 
 
 def operands() -> tuple[Encoded, Encoded]:
@@ -83,7 +76,7 @@ def test_what_comes_back_is_the_product(key: PrivateKey, make: Callable[..., Slo
 
 def test_the_helper_sees_uniform_numbers(key: PrivateKey) -> None:
     """What it decrypts has no trace of the sums: the lower bytes pass for uniform even where every sum is 0."""
-    pair = paired(key, single, steps=8)
+    pair = paired(key, single)
     vector, _ = operands()
     nothing = Encoded(np.zeros((ROWS, COLUMNS), dtype=np.int64), FEATURES)
     opened: list[int] = []

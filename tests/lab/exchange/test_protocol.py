@@ -14,6 +14,7 @@ from plumbob.plan import Plan
 from plumbob.protocol import openings
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS, PairMasks, pair_mask
+from tests.lab.exchange.support import SINGLE
 from tests.protocol.support import (
     Wire,
     changing,
@@ -51,19 +52,18 @@ def test_many_parties_equal_clear(split: tuple[int, ...]) -> None:
         {"start": "xavier", "batches": "fixed"},
         {"start": "kaiming", "batches": "full"},
         {"start": "small", "batch_size": 15},
-        {"start": "small", "batch_size": 15, "remainder": "drop"},
         {"start": "normal", "l2": 0.1},
         {"start": "normal", "l2": 0.1, "intercept": False},
         {"test_share": 0.2, "row_norm": 1.0},
         {"scale": "none"},
-        {"reply_slots": 1, "test_share": 0.2},
+        {**SINGLE, "test_share": 0.2},
         {"replies": "paper", "l2": 0.1},
         {"feature_bits": 30, "residual_bits": 30},
     ],
     ids=str,
 )
 def test_every_setting_equals_clear(keys: dict[str, Any]) -> None:
-    """Starts, batches, remainders, penalties, scaling and replies: the weights are within 1e-6 of `clear`."""
+    """Starts, batches, penalties, scaling and replies: the weights are within 1e-6 of `clear`."""
     assert distance_from_clear(exchange_plan(**keys)) < 1e-6
 
 
@@ -85,8 +85,8 @@ def test_full_keys_equal_clear() -> None:
 
 
 def test_replies_do_not_matter_for_the_weights() -> None:
-    """Packed, single and whole replies carry the same sums, so the weights are the same to the last bit."""
-    ways: tuple[dict[str, Any], ...] = ({}, {"reply_slots": 2}, {"reply_slots": 1}, {"replies": "paper"})
+    """Many sums in a reply, few and whole replies carry the same sums, so the weights are the same to the last bit."""
+    ways: tuple[dict[str, Any], ...] = ({}, {"key_bits": 256}, {"replies": "paper"})
     packed, *others = (weights_of(trained(exchange_plan(**way))) for way in ways)
     assert all(np.array_equal(packed, other) for other in others)
 
@@ -131,7 +131,7 @@ def test_sums_in_the_transcript_are_the_oracles() -> None:
 
 def test_one_helpers_reply_says_nothing() -> None:
     """Every single reply, with the learner's own mask taken off, passes for uniform; only their sum means something."""
-    plan = exchange_plan((2, 2, 1), epochs=12, batches="full", reply_slots=1)
+    plan = exchange_plan((2, 2, 1), epochs=12, batches="full", **SINGLE)
     kept: list[tuple[list[list[int]], list[list[int]]]] = []
 
     class Curious(ExchangeParty):
@@ -170,7 +170,7 @@ def test_pair_masks_cancel_and_never_repeat(monkeypatch: pytest.MonkeyPatch) -> 
         return pair_mask(key, session, learner, step, index, modulus)
 
     monkeypatch.setattr(openings, "pair_mask", spy)
-    plan = exchange_plan((2, 2, 1), reply_slots=1)
+    plan = exchange_plan((2, 2, 1), **SINGLE)
     run = trained(plan)
     contexts = {context: asked.count(context) for context in asked}
     assert set(contexts.values()) == {2}
@@ -269,7 +269,7 @@ def test_noise_never_repeats() -> None:
 )
 def test_a_misbehaving_peer_is_refused(kind: Kind, change: Any, error: type[Exception]) -> None:
     """Wrong sizes, zero ciphertexts and sums above their modulus end the run at the party that sees them."""
-    run = played(exchange_plan(reply_slots=1, batches="full"), wire=changing(kind, change))
+    run = played(exchange_plan(**SINGLE, batches="full"), wire=changing(kind, change))
     assert isinstance(run.ends["label"], error)
     assert isinstance(run.ends["features"], TransportError)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.lab.exchange import paillier, profiles
-from plumbob.lab.exchange.engines.interface import Engine
+from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.exchange.engines.python import PythonEngine
 from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.paillier import PrivateKey, PublicKey, admit
@@ -25,7 +25,7 @@ X = integers([[(row * 31 + column * 17) % 511 - 255 for column in range(9)] for 
 SLOT_BITS = 34
 
 
-def play(profile: Profile, engine: Engine, seed: str = "round") -> dict[str, Any]:
+def play(profile: Profile, engine: PaillierEngine, seed: str = "round") -> dict[str, Any]:
     """A helper encrypts, a learner multiplies and masks, the helper opens, the learner unpacks; all that travelled."""
     key = paillier.generate(profile, engine, seeded(seed))
     request = key.encrypt(VALUES).to_bytes()
@@ -52,7 +52,7 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def test_frozen_vectors_have_not_changed(engine: Engine) -> None:
+def test_frozen_vectors_have_not_changed(engine: PaillierEngine) -> None:
     """The same seed gives the same bytes as when they were frozen, at every step and from every engine.
 
     The learner ends with exactly the product that it would have from the values themselves.
@@ -64,7 +64,7 @@ def test_frozen_vectors_have_not_changed(engine: Engine) -> None:
         assert shortened(played[step]) == expected, step
 
 
-def test_frozen_ciphertexts_still_open(engine: Engine) -> None:
+def test_frozen_ciphertexts_still_open(engine: PaillierEngine) -> None:
     """Ciphertexts from the past decrypt today: the key, its byte order and the scheme are what they were."""
     frozen = json.loads(FROZEN.read_text())["ciphertexts"]
     p, q = int(frozen["p"], 16), int(frozen["q"], 16)

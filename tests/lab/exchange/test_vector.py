@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from plumbob.crypto.fixed_point import IntegerMatrix
 from plumbob.errors import CiphertextRefusedError, CryptoError
 from plumbob.lab.exchange import paillier, profiles
-from plumbob.lab.exchange.engines.interface import Engine, Ring
+from plumbob.lab.exchange.engines.interface import PaillierEngine, Ring
 from plumbob.lab.exchange.engines.python import PythonEngine
 from plumbob.lab.exchange.limbs import to_ints
 from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey, Sendable, admit
@@ -76,7 +76,7 @@ def test_products_of_every_shape(key: PrivateKey, rows: int, columns: int) -> No
 
 
 @pytest.mark.parametrize("operation", ["enc + other", "enc - other", "enc @ short", "enc @ flat", "enc + foreign"])
-def test_shapes_and_keys_must_agree(key: PrivateKey, operation: str, engine: Engine) -> None:
+def test_shapes_and_keys_must_agree(key: PrivateKey, operation: str, engine: PaillierEngine) -> None:
     """Lengths that differ, and ciphertexts of two keys, are refused rather than broadcast."""
     names = {
         "enc": key.encrypt([1, 2, 3]),

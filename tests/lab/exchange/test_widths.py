@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from plumbob.checking.study import feature_integer_bits, widths_for
 from plumbob.data import build_shard, split_array
 from plumbob.errors import EncodingError, RemoteProtocolError
-from plumbob.lab.exchange.schedule import slots_for
+from plumbob.lab.exchange.packing import slots_for
 from plumbob.model import logistic
 from tests.protocol.support import plan_for
 

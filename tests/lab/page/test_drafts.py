@@ -119,6 +119,12 @@ def test_an_empty_control_shows_the_protocols_default() -> None:
     shares, exchange = (Draft.of(draft(protocol=name)) for name in ("shares", "exchange"))
     assert (defaults_of(shares)["sigmoid"], defaults_of(exchange)["sigmoid"]) == ("fourier", "taylor")
     assert (set(unused(shares)), set(unused(exchange))) == (
-        {"batch_size", "epsilon", "delta"},
-        {"open", "most_rows", "evidence", "epsilon", "delta"},
+        {"epsilon", "delta", *(key.name for key in KEYS if key.is_study)} - {"protocol", "seed"},
+        {"open", "most_rows", "evidence", "release", "epsilon", "delta"},
     )
+
+
+def test_waiting_for_a_replay_keeps_evidence() -> None:
+    """Whoever chooses it need not know that nothing else can be replayed."""
+    plan = asked(draft(release="replayed"))
+    assert (plan.release, plan.evidence) == ("replayed", "keep")

@@ -10,7 +10,7 @@ from plumbob.lab.page.guard import LARGEST_BODY, POLICY, LabAccess
 from plumbob.lab.page.server import bound
 from tests.lab.page.conftest import OpenLab
 
-READ = ("", "assets/lab.js", "assets/page.css", "plans/0/plan.toml", "runs/run/report")
+READ = ("", "assets/lab.js", "assets/style.css", "plans/0/plan.toml", "runs/run/report")
 WRITTEN = ("check",)
 
 

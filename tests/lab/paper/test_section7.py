@@ -25,6 +25,12 @@ def test_a_small_book(tmp_path: Path) -> None:
     assert [chapter.heading for chapter in book.chapters][-1] == "The same curves, encrypted"
 
 
+def test_the_reading_that_was_left_out_is_named(tmp_path: Path) -> None:
+    """A book of one reading says which other one there is, and how to run it."""
+    book = book_of(DIGITS, ("figures",), ResultStore(tmp_path), QUICK, SMALL_PIECE)
+    assert "Left out: the reading text (batches of 256, reshuffled, and real epochs); --preset both" in book.about
+
+
 def test_encrypted_is_clear() -> None:
     """Step by step over one epoch: accuracy, labels read from the real messages, and norm."""
     outcome = beside_clear(DIGITS, SMALL_PIECE)

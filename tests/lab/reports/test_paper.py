@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from plumbob.lab.paper.findings import (
@@ -46,6 +47,7 @@ BOOK = Book(
         claim("first", "text", "disagrees"),
         claim("second", "figures", "disagrees"),
         claim("third", "figures", "not run"),
+        replace(claim("ours", "figures", "agrees"), reference="not in the paper"),
     ),
     (Chapter("Curves", ("A sentence.",), (Group("Open", (FIGURE, FIGURE)), Group("Folded", (FIGURE,), True))),),
     (FIGURE,),
@@ -58,12 +60,14 @@ def test_the_page_shows_everything_as_text() -> None:
     page = page_of(BOOK, 12.3)
     assert "<script>alert" not in page
     assert page.count("<figure") == 3
-    assert page.count("measured words") == 4
+    assert page.count("measured words") == 5
     # One statement that holds under one reading only.
     assert page.count('class="verdict degrades"') == 1
     assert page.count('class="verdict leaks"') == 1
     assert page.count('class="verdict none"') == 1
+    # What the paper says and what goes beyond it are counted apart.
     assert "1 of 3" in page
+    assert "1 of 1" in page
     assert "12 epochs" in page
     assert '<details class="group">' in page
 
@@ -90,17 +94,17 @@ def test_figures_are_files_of_their_own() -> None:
 def test_tables_hold_every_claim_and_point() -> None:
     """The CSV files read back as what was written."""
     claims = list(csv.DictReader(io.StringIO(claims_csv(BOOK.claims))))
-    assert [row["verdict"] for row in claims] == ["agrees", "disagrees", "disagrees", "not run"]
+    assert [row["verdict"] for row in claims] == ["agrees", "disagrees", "disagrees", "not run", "agrees"]
     assert claims[0]["values"] == '{"value": 1.0}'
     rows = list(csv.DictReader(io.StringIO(curves_csv(BOOK.tables))))
     assert len(rows) == 4
     assert tuple(rows[0]) == COLUMNS
     assert rows[0]["standard_error"] == "0.1"
-    assert len(claims_table(BOOK.claims).rows) == 4
+    assert len(claims_table(BOOK.claims).rows) == 5
 
 
 def test_in_short() -> None:
     """It says for each reading how many statements agree, and which do not; what was not run is not counted."""
     first, second = in_short(BOOK)
-    assert first.startswith("figures: 1 of 2 statements agree. Not so: second holds")
+    assert first.startswith("figures: 2 of 3 statements agree. Not so: second holds")
     assert second.startswith("text: 0 of 1 statements agree. Not so: first holds")

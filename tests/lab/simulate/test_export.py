@@ -56,7 +56,7 @@ def test_what_training_clipped_is_clipped_elsewhere_too(tmp_path: Path) -> None:
     X, y = np.random.default_rng(5).normal(size=(200, 4)) * [1, 50, 0.1, 3] + [0, 7, 2, -1], np.arange(200) % 2
     X[::2, 1] += 40
     X[:, 2] = 2.0
-    plan = Plan.for_columns((2, 2), protocol="clear", scale="whitened", batches="full", missing="mean", seed=3)
+    plan = Plan.for_columns((2, 2), protocol="clear", scale="whitened", batches="full", seed=3)
     names = ("label", "features")
     run = train(plan, dict(zip(names, split_array(X, y, (2, 2)), strict=True)))
     run.save(tmp_path)
@@ -92,19 +92,17 @@ def test_missing_values_and_categories() -> None:
     frame = _frame({"size": numbers.tolist(), "kind": [["a", "b"][row % 2] for row in range(n)]})
     tables = {"label": label, "features": table_from(frame)}
     plan = Plan.for_columns(
-        (1, 2),
+        (1, 3),
         protocol="clear",
         batch_size=20,
         seed=3,
-        missing="mean",
-        categorical="one-hot",
         epochs=2,
         scale="standard",
     )
     model = train(plan, tables).model
     exported = merged(model)
-    assert exported.columns == ("x0", "size", "kind=b")
-    encoded = np.column_stack([label.columns[0].values, numbers, np.arange(n) % 2 == 1])
+    assert exported.columns == ("x0", "size", "size=(gap)", "kind=b")
+    encoded = np.column_stack([label.columns[0].values, numbers, np.isnan(numbers), np.arange(n) % 2 == 1])
     filled = np.where(np.isnan(encoded.astype(np.float64)), np.asarray(exported.fill), encoded.astype(np.float64))
     scores = filled @ exported.coefficients + exported.intercept
     np.testing.assert_allclose(scores, model.scores(tables), atol=1e-9)
@@ -124,9 +122,7 @@ def test_refusals(folder: Path) -> None:
 
 def test_weights_that_were_never_opened(tmp_path: Path) -> None:
     """Weights that were never opened cannot be exported."""
-    plan = Plan.for_columns(
-        (15, 15), protocol="shares", open="never", batch_size=128, epochs=1, key_bits=512, test_only_keys=True
-    )
+    plan = Plan.for_columns((15, 15), protocol="shares", open="never", epochs=1)
     train(plan, load_tables(plan, ["breast-cancer"]).tables).save(tmp_path)
     with pytest.raises(DataError, match="never opened"):
         export(tmp_path, "json")

@@ -38,15 +38,15 @@ def tables(bank: Columns, fund: Columns) -> dict[str, Table]:
     return {"label": table_from(pa.table(bank), labels=labels), "features": table_from(pa.table(fund))}
 
 
-@pytest.fixture(scope="module", params=["bins", "indicator", "plain"])
+@pytest.fixture(scope="module", params=["bins", "whitened bins", "none"])
 def run(request: pytest.FixtureRequest) -> Run:
-    """Trained on four bins, or on numbers with marks for their gaps."""
+    """Trained on four bins beside each number, or on numbers with marks for their gaps."""
     given = tables(*columns(1))
     keys: dict[str, Any] = {"bins": 4}
-    if request.param == "indicator":
-        keys = {"missing": "indicator", "categorical": "one-hot", "scale": "whitened"}
-    if request.param == "plain":
-        keys = {"bins": 4, "plain": True, "scale": "whitened"}
+    if request.param == "none":
+        keys = {"bins": 0, "scale": "whitened"}
+    if request.param == "whitened bins":
+        keys = {"bins": 4, "scale": "whitened"}
     plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=60, **keys)
     widths = [len(fit_encoder(table, plan).names) for table in given.values()]
     return train(plan.replace(features=widths), given)

@@ -26,7 +26,7 @@ def frame() -> pd.DataFrame:
     numbers = {name: generator.normal(3.0, 2.0, ROWS) for name in ("age", "debt", "income")}
     whole = pd.DataFrame(numbers)
     whole["town"] = generator.choice(["Bonn", "Kiel", "Ulm"], ROWS)
-    whole.loc[5, "income"] = np.nan
+    whole.loc[5, "town"] = None
     return whole
 
 
@@ -42,7 +42,7 @@ NUMBERS = ["age", "debt", "income"]
 
 def fitted(X: Any, y: Any, split: Any, **keys: Any) -> VerticalLogisticRegression:
     """A model fitted in the clear, so that it is quick."""
-    settings = {"protocol": "clear", "missing": "mean", "random_state": 0, "epochs": 5, **keys}
+    settings = {"protocol": "clear", "bins": 0, "random_state": 0, "epochs": 5, **keys}
     return VerticalLogisticRegression(split, **settings).fit(X, y)
 
 
@@ -94,11 +94,11 @@ def test_names_need_a_frame(frame: pd.DataFrame, late: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_categories_and_gaps_of_a_frame(frame: pd.DataFrame, late: Any, kind: str) -> None:
-    """`categorical` and `missing` hold for frames as for files: the town helps, and new rows are read alike."""
+    """A frame is encoded as a file is: the town helps, and new rows are read alike."""
     X: Any = frame if kind == "pandas" else pl.from_pandas(frame)
     split = (["age", "town"], ["debt", "income"])
-    model = fitted(X, late, split, categorical="one-hot", epochs=30)
-    assert model.record_.parties[0].columns == ["age", "town=Kiel", "town=Ulm"]
+    model = fitted(X, late, split, epochs=30)
+    assert model.record_.parties[0].columns == ["age", "town=Kiel", "town=Ulm", "town=(gap)"]
     assert model.score(X, late) > fitted(frame[NUMBERS], late, (["age"], ["debt", "income"]), epochs=30).score(
         frame[NUMBERS], late
     )
@@ -109,24 +109,12 @@ def test_categories_and_gaps_of_a_frame(frame: pd.DataFrame, late: Any, kind: st
     assert "town=Ulm" in model.summary()
 
 
-def test_texts_and_gaps_are_refused_unless_the_plan_takes_them(frame: pd.DataFrame, late: Any) -> None:
-    """They are refused by column and count, with the parameter that would take them, and as a ValueError."""
-    split = (["age", "town"], ["debt", "income"])
-    with pytest.raises(ValueError, match="'town' is text: 200 of 200 rows") as refused:
-        fitted(frame, late, split)
-    assert isinstance(refused.value, PlumbobError)
-    with pytest.raises(DataError, match=r"'income' \(1\)"):
-        fitted(frame, late, split, categorical="one-hot", missing="refuse")
-
-
 def test_a_category_of_numbers_is_a_category(frame: pd.DataFrame, late: Any) -> None:
     """Whoever gave a column that type does not mean the numbers' size, in training and in prediction."""
     X = frame[NUMBERS].assign(grade=pd.Categorical([1, 2, 3, 4] * 50))
-    model = fitted(X, late, (["age"], ["debt", "income", "grade"]), categorical="one-hot")
+    model = fitted(X, late, (["age"], ["debt", "income", "grade"]))
     assert model.record_.parties[1].columns == ["debt", "income", "grade=2", "grade=3", "grade=4"]
     assert model.decision_function(X[:5]) == pytest.approx(model.decision_function(X)[:5])
-    with pytest.raises(DataError, match="'grade' is text"):
-        fitted(X, late, (1, 3))
 
 
 def test_text_where_training_had_numbers_is_refused_without_showing_it(frame: pd.DataFrame, late: Any) -> None:
@@ -148,7 +136,7 @@ def test_bins_take_a_frame_with_everything(frame: pd.DataFrame, late: Any) -> No
 
 def test_a_second_fit_forgets_the_first(frame: pd.DataFrame, late: Any) -> None:
     """Coefficients of an earlier fit do not pass for those of this one."""
-    model = VerticalLogisticRegression((1, 2), "clear", missing="mean").fit(frame[NUMBERS], late)
+    model = VerticalLogisticRegression((1, 2), "clear", bins=0).fit(frame[NUMBERS], late)
     assert hasattr(model, "coef_")
     model.set_params(bins=4).fit(frame[NUMBERS], late)
     assert not hasattr(model, "coef_")
@@ -186,7 +174,7 @@ def test_the_default_plan_warns_of_nothing(frame: pd.DataFrame, late: Any) -> No
     """It is not shown to leak."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        VerticalLogisticRegression((1, 2), missing="mean", epochs=1).fit(frame[NUMBERS], late)
+        VerticalLogisticRegression((1, 2), bins=0, epochs=1).fit(frame[NUMBERS], late)
 
 
 def test_progress_goes_to_standard_error_where_it_is_asked_for(frame: pd.DataFrame, late: Any, capsys: Any) -> None:
@@ -256,7 +244,7 @@ def test_a_model_with_names_can_be_cloned_and_pickled(frame: pd.DataFrame, late:
     """A model can be cloned and pickled, as a search over parameters does."""
     import pickle
 
-    model = fitted(frame, late, {"bank": ["age", "town"], "fund": ["debt", "income"]}, categorical="one-hot")
+    model = fitted(frame, late, {"bank": ["age", "town"], "fund": ["debt", "income"]})
     again = pickle.loads(pickle.dumps(model))  # noqa: S301  # Our own bytes.
     assert np.array_equal(again.decision_function(frame), model.decision_function(frame))
     assert clone(model).fit(frame, late).split_ == (2, 2)

@@ -65,7 +65,7 @@ def test_training_rows_are_called_so() -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        {"protocol": "clear", "sigmoid": "exact", "l2": 0.01, "start": "xavier", "remainder": "drop"},
+        {"protocol": "clear", "sigmoid": "exact", "l2": 0.01, "start": "xavier"},
         {"protocol": "exchange", "key_bits": 512, "test_only_keys": True, "epochs": 2, "l2": 0.1},
         {"protocol": "arbiter", "key_bits": 512, "test_only_keys": True, "epochs": 2},
     ],
@@ -87,7 +87,7 @@ def test_epochs_end_at_the_final_weights(keys: dict[str, object]) -> None:
 
 def test_shares_have_no_epochs() -> None:
     """Nobody knows a weight before the end there, so there is nothing to show by epoch."""
-    plan = clear_plan(protocol="shares", key_bits=512, test_only_keys=True, epochs=1)
+    plan = Plan.for_columns((15, 15), epochs=1)
     run, loaded = trained(plan)
     record = assessed(run, loaded.tables, loaded.test).record
     assert record.epochs == []

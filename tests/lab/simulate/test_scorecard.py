@@ -92,10 +92,10 @@ def people(seed: int, rows: int, unseen: bool = False) -> dict[str, Table]:
 
 KEYS: dict[str, dict[str, Any]] = {
     "bins": {"bins": 4},
-    "bins and plain columns": {"bins": 4, "plain": True, "scale": "whitened"},
-    "bins and plain columns that nothing clips": {"bins": 5, "plain": True, "scale": "standard"},
-    "marked gaps": {"missing": "indicator", "categorical": "one-hot", "scale": "whitened"},
-    "gaps at the mean": {"missing": "mean", "categorical": "one-hot", "scale": "standard"},
+    "whitened bins": {"bins": 4, "scale": "whitened"},
+    "bins that nothing clips": {"bins": 5, "scale": "standard"},
+    "no bins": {"scale": "whitened"},
+    "no bins that nothing clips": {"scale": "standard"},
 }
 
 

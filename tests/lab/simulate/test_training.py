@@ -19,12 +19,12 @@ from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.lab.exchange.arbiter import Arbiter
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.lab.simulate import JointModel, train
-from plumbob.lab.simulate.training import connected_participants, run_together
+from plumbob.lab.simulate.training import connected_participants, run_together, transcript_of
+from plumbob.lab.transcript import ArbiterTranscript, Transcript
 from plumbob.plan import Plan
 from plumbob.plan.protocols import PROTOCOLS
 from plumbob.protocol.party import TrainingParty, party_class
-from plumbob.protocol.shares.training import LatticeParty
-from plumbob.protocol.transcript import ArbiterTranscript, Transcript
+from plumbob.protocol.shares.training import SharesParty
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 
 Parties = dict[str, TrainingParty | Arbiter]
@@ -100,15 +100,15 @@ def run_parties(plan: Plan) -> tuple[Parties, dict[str, Transcript | ArbiterTran
         for name, participant in participants.items()
     }
     run_together({name: one.run for name, one in parties.items()}, participants)
-    return parties, {name: one.transcript() for name, one in parties.items()}
+    return parties, {name: transcript_of(one) for name, one in parties.items()}
 
 
 PLANS = {
     "exchange": plan_for((2, 3), protocol="exchange", seed=0, start="normal"),
     "exchange of three": plan_for((2, 2, 2), protocol="exchange", seed=0, start="normal"),
     "arbiter": plan_for((2, 3), protocol="arbiter", seed=0, start="normal"),
-    "shares": plan_for((2, 3), protocol="shares", seed=0, start="normal"),
-    "shares, never opened": plan_for((2, 3), protocol="shares", seed=0, start="normal", open="never"),
+    "shares": plan_for((2, 3), protocol="shares", seed=0),
+    "shares, never opened": plan_for((2, 3), protocol="shares", seed=0, open="never"),
 }
 
 
@@ -142,7 +142,7 @@ def check_ignorance(
     assert knowledge.share_of(transcript.start) == 0
     if transcript.y is not None:
         assert not knowledge.has_labels(transcript.y)
-    if isinstance(peer, LatticeParty):
+    if isinstance(peer, SharesParty):
         for share in peer.held.values():
             assert not knowledge.integers & set(share)
 
@@ -151,7 +151,7 @@ def test_the_search_finds_what_is_there() -> None:
     """Each party's own things are found by the same search that must not find its peers'."""
     parties, transcripts = run_parties(PLANS["shares"])
     party, transcript = parties["label"], transcripts["label"]
-    assert isinstance(party, LatticeParty)
+    assert isinstance(party, SharesParty)
     assert isinstance(transcript, Transcript)
     knowledge = Knowledge(party, transcript)
     assert knowledge.share_of(party.table.columns[0].values) == 1

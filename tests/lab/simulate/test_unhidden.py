@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.lab.attacks import ActiveAttack
+from plumbob.lab.attacks import Attack
 from plumbob.lab.attacks.label_chosen_rows import CHOSEN_ROWS
 from plumbob.lab.attacks.packing import ATTACKS as PACKING
-from plumbob.lab.audit import redteam
+from plumbob.lab.audit import again, redteam
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.exchange import engines, paillier
 from plumbob.lab.exchange.profiles import insecure_for_tests
@@ -44,14 +44,14 @@ def test_training_gives_the_same_weights() -> None:
     list(zip(ATTACKS, ("packed", "packed", "paper"), strict=True)),
     ids=[f"{one.name} by {one.by}" for one in ATTACKS],
 )
-def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_active_attack_reaches_the_same(attack: Attack, replies: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdict and rate do not depend on whether the attack's own run was hidden."""
     plan = PLAN.replace(replies=replies)
     truth = Truth.of(trained(plan, DATA))
     by = "label" if attack.by == "label" else "features"
-    unhidden = redteam.act_out(attack, by, truth)
-    monkeypatch.setattr(redteam, "paillier_for", lambda _: None)
-    hidden = redteam.act_out(attack, by, truth)
+    unhidden = list(redteam.carried_out(attack, again.RunsAgain(truth, by, 0)))
+    monkeypatch.setattr(again, "UnhiddenEngine", lambda: None)
+    hidden = list(redteam.carried_out(attack, again.RunsAgain(truth, by, 0)))
     assert [(one.verdict, one.target, one.n) for one in unhidden] == [
         (one.verdict, one.target, one.n) for one in hidden
     ]
@@ -70,14 +70,13 @@ def test_an_active_attack_reaches_the_same(attack: ActiveAttack, replies: str, m
 def test_an_active_attack_stays_within_its_budget(rows: int, keys: dict[str, Any], epochs: int) -> None:
     """Rows x columns x epochs are limited, at least one epoch is acted out, and what was left out is said."""
     plan = plan_for((3, 4), **keys)
-    assert redteam.epochs_within(plan, rows) == epochs
-    assert ("all 10" in redteam.budget_note(plan, rows)) is (epochs == 10)
-    assert bool(redteam.shortened(plan, rows)) is (epochs < 10)
+    assert again.epochs_within(plan, rows) == epochs
+    assert ("all 10" in again.budget_note(plan, rows)) is (epochs == 10)
 
 
 def test_a_shortened_attack_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its finding names the epochs that it had, so that nobody takes it for the whole attack."""
     truth = Truth.of(trained(PLAN, DATA))
-    monkeypatch.setattr(redteam, "CELLS", truth.rows * 7)
-    [finding] = redteam.act_out(PACKING[0], "features", truth)
+    monkeypatch.setattr(again, "CELLS", truth.rows * 7)
+    [finding] = redteam.carried_out(PACKING[0], again.RunsAgain(truth, "features", 0))
     assert finding.why.endswith("Its budget allowed 1 of 2 epochs; with more it may reach more.")

@@ -1,57 +1,61 @@
 """Products of private matrices and encrypted vectors by RLWE, ending in additive shares. docs/lattice.md is the proof.
 
 layout = Layout.choose(sets.SCORES, "scores", rows, columns, input_bits=51, output_bits=32)
-owner = Owner(OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(32)), number, layout)
+key = OwnerKey(engine, layout.parameters, context, SYSTEM_RANDOMNESS.draw(32))
+request = make_request(key, number, layout, values)
 matrix = PrivateMatrix(engine, layout, entries)
-answer = Evaluator(matrix, tested_key, number, SYSTEM_RANDOMNESS.draw(32), Register()).reply(request)
-share = owner.open(answer.reply)        # share + answer.share is the product modulo 2**output_bits
+answer = answer_request(matrix, tested_key, number, request, SYSTEM_RANDOMNESS.draw(32), Register())
+share = open_reply(key, layout, answer.reply)        # share + answer.share is the product modulo 2**output_bits
 """
 
 from plumbob.crypto.lattice import angles, local, pairs, sets
 from plumbob.crypto.lattice.context import KeyContext, ProductContext
 from plumbob.crypto.lattice.interface import Pairs, Small
-from plumbob.crypto.lattice.kernel import LatticeEngine, engine_on
+from plumbob.crypto.lattice.kernel import Engine, engine_on
 from plumbob.crypto.lattice.key_test import MOST_TESTS, KeyProof, KeyTest
-from plumbob.crypto.lattice.layout import Layout, SlotLayout
+from plumbob.crypto.lattice.layout import AnyLayout, Layout, SlotLayout
 from plumbob.crypto.lattice.masks import MaskedOpening
 from plumbob.crypto.lattice.products import (
     Answer,
-    Evaluator,
-    Owner,
+    Factors,
     OwnerKey,
     PrivateMatrix,
     Register,
-    SlotEvaluator,
-    SlotOwner,
+    SlotFactors,
     TestedKey,
+    answer_request,
+    make_request,
+    open_reply,
 )
 from plumbob.crypto.lattice.sets import ParameterSet
 
 __all__ = [
     "MOST_TESTS",
     "Answer",
-    "Evaluator",
+    "AnyLayout",
+    "Engine",
+    "Factors",
     "KeyContext",
     "KeyProof",
     "KeyTest",
-    "LatticeEngine",
     "Layout",
     "MaskedOpening",
-    "Owner",
     "OwnerKey",
     "Pairs",
     "ParameterSet",
     "PrivateMatrix",
     "ProductContext",
     "Register",
-    "SlotEvaluator",
+    "SlotFactors",
     "SlotLayout",
-    "SlotOwner",
     "Small",
     "TestedKey",
     "angles",
+    "answer_request",
     "engine_on",
     "local",
+    "make_request",
+    "open_reply",
     "pairs",
     "sets",
 ]

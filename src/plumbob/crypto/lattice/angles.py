@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice.interface import Angles, Small
 
 if TYPE_CHECKING:  # The engine is made of what stands here.
-    from plumbob.crypto.lattice.kernel import LatticeEngine
+    from plumbob.crypto.lattice.kernel import Engine
 
 FRACTION_BITS = 30
 QUARTER = 1 << 30
@@ -27,14 +27,14 @@ FACTOR_BITS = 20
 """Fraction bits of a factor; a product has twice as many."""
 
 
-def owner_factors(engine: "LatticeEngine", angles: Angles, harmonics: Sequence[int]) -> Small:
+def owner_factors(engine: "Engine", angles: Angles, harmonics: Sequence[int]) -> Small:
     """Cosines, then sines, of the multiples of each angle: (2 K, rows), with 20 fraction bits."""
     waves = [(harmonic, shift, 1) for shift in (QUARTER, 0) for harmonic in harmonics]
     return engine.waves(angles, waves, FRACTION_BITS - FACTOR_BITS)
 
 
 def evaluator_factors(
-    engine: "LatticeEngine",
+    engine: "Engine",
     angles: Angles,
     harmonics: Sequence[int],
     amplitudes: Sequence[float],

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, SlotValues, Small
-from plumbob.crypto.lattice.kernel import LatticeEngine
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.layout import Layout
 from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
 from plumbob.crypto.lattice.sets import ParameterSet
@@ -26,7 +26,7 @@ SLOT_TERM, TURN_TERM, REPLY, ADDITION = 5, 13, 18, 5
 KEPT_FOR_WORKERS = "cluster"
 
 
-class ClusterEngine(LatticeEngine):
+class ClusterEngine(Engine):
     """Cuts large answers up for the workers of a cluster; everything else is done here."""
 
     def __init__(self, cluster: str, threads: int | None = None) -> None:
@@ -105,6 +105,6 @@ def _matrix(layout: Layout, entries: Small) -> PrivateMatrix:
 
 
 @cache
-def own_engine() -> LatticeEngine:
+def own_engine() -> Engine:
     """The kernel of this machine, on one thread."""
-    return LatticeEngine(threads=1)
+    return Engine(threads=1)

@@ -34,7 +34,7 @@ def available_paths() -> list[str]:
     return _kernel.lattice_paths()
 
 
-class LatticeEngine(KernelEngine):
+class Engine(KernelEngine):
     """Calculates with polynomials in the compiled kernel."""
 
     def __init__(self, path: str | None = None, threads: int | None = None) -> None:
@@ -187,10 +187,10 @@ class LatticeEngine(KernelEngine):
         return self._prepared[parameters]
 
 
-def engine_on(threads: int | None = None, cluster: str = "") -> LatticeEngine:
+def engine_on(threads: int | None = None, cluster: str = "") -> Engine:
     """The engine on `threads` threads (None: every core), which leaves answers to a cluster where one is named."""
     if not cluster:
-        return LatticeEngine(threads=threads)
+        return Engine(threads=threads)
     from plumbob.crypto.lattice.cluster import ClusterEngine  # Late: Ray is an extra.
 
     return ClusterEngine(cluster, threads)

@@ -7,26 +7,19 @@
    tests, it asks for another test.
 """
 
-import hashlib
 import hmac
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, derive, expand, join
-from plumbob.crypto.lattice.products import (
-    OwnerKey,
-    TestedKey,
-    check_length,
-    key_stream,
-    polynomials,
-    refusing_residues,
-)
+from plumbob.crypto.lattice.layout import polynomials
+from plumbob.crypto.lattice.products import OwnerKey, TestedKey, check_length, key_stream, refusing_residues
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import KeyRefusedError
 
 if TYPE_CHECKING:  # The engine is made of what stands here.
-    from plumbob.crypto.lattice.kernel import LatticeEngine
+    from plumbob.crypto.lattice.kernel import Engine
 
 DROPPED_BITS = {16384: 28, 32768: 29}
 """Low bits that are not compared, by degree.
@@ -49,13 +42,13 @@ class KeyTest:
     """The evaluator's side, for one key and one sigma from the kernel."""
 
     def __init__(
-        self, engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, public: bytes, sigma: bytes
+        self, engine: "Engine", parameters: ParameterSet, context: KeyContext, public: bytes, sigma: bytes
     ) -> None:
         check_length("public key", public, parameters.polynomial_bytes)
         self.engine, self.parameters, self.context, self._sigma = engine, parameters, context, sigma
         with refusing_residues():
             self._residues = engine.unpack(parameters, polynomials(parameters, public, 1)[0])
-        self._digest = hashlib.sha256(public).digest()
+        self._public = public
         self._commitment: bytes | None = None
 
     def challenge(self) -> bytes:
@@ -79,7 +72,7 @@ class KeyTest:
                 "the owner's key failed its test: it does not decrypt what was encrypted for it; end the run and ask "
                 "the owner to reinstall"
             )
-        return TestedKey(self.parameters, self.context, self._residues, self._digest)
+        return TestedKey(self.parameters, self.context, self._residues, self._public)
 
 
 class KeyProof:
@@ -121,13 +114,13 @@ class KeyProof:
 
 
 def _challenge(
-    engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, residues: np.ndarray, sigma: bytes
+    engine: "Engine", parameters: ParameterSet, context: KeyContext, residues: np.ndarray, sigma: bytes
 ) -> bytes:
     streams = tuple(_stream(parameters, context, sigma, label) for label in STREAMS)
     return engine.challenge(parameters, (residues, key_stream(parameters, context)), streams).tobytes()
 
 
-def _rho(engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, sigma: bytes) -> bytes:
+def _rho(engine: "Engine", parameters: ParameterSet, context: KeyContext, sigma: bytes) -> bytes:
     drawn = engine.uniform(parameters, _stream(parameters, context, sigma, STREAMS[-1]))
     return engine.high_bits(parameters, drawn, dropped_bits(parameters))
 

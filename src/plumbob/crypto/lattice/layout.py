@@ -9,15 +9,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
-from typing import Any, Literal
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import pairs
-from plumbob.crypto.lattice.interface import Pairs, SlotValues, Small
-from plumbob.crypto.lattice.sets import LARGEST_ERROR, ParameterSet
+from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.interface import Packed, Pairs, RequestKeys, Residues, SlotValues, Small
+from plumbob.crypto.lattice.sets import LARGEST_ERROR, PRIME_BITS, ParameterSet
 from plumbob.errors import CryptoError
+
+if TYPE_CHECKING:  # The engine is made of what stands here.
+    from plumbob.crypto.lattice.kernel import Engine
 
 Direction = Literal["scores", "gradients"]
 ENTRY_BITS = 21
@@ -29,6 +34,8 @@ ERROR_SQUARE = 19.5
 """Mean square of an error in slots: 10.5 of the draw, and less than 9 of rounding q m / t."""
 TAIL_BITS = 128
 """Noise that is bounded by chance exceeds its bound with probability 2**-127."""
+FACTOR_LIMIT = 1 << 23
+"""Small numbers in slots are smaller than this."""
 SPARE = 64
 """The worst noise of a product is at most a unit of the output divided by this."""
 
@@ -121,7 +128,8 @@ class Layout:
 
     @property
     def request_bytes(self) -> int:
-        return self.requests * self.parameters.polynomial_bytes
+        """Bytes of a request: its seed, and its polynomials."""
+        return SEED_BYTES + self.requests * self.parameters.polynomial_bytes
 
     @property
     def reply_bytes(self) -> int:
@@ -154,11 +162,24 @@ class Layout:
         weight = 3 / 4 * self.parameters.degree
         return min(1.0, 2 * self.outputs * math.exp(-6 * allowed**2 / weight))
 
-    def place_inputs(self, values: Pairs) -> Pairs:
-        """The owner's numbers as polynomials (requests, degree, 2)."""
+    def place(self, values: SlotValues) -> list[Pairs]:
+        """The owner's numbers (inputs, 2), modulo 2**input_bits, as polynomials; none where there are no factors."""
+        if values.shape != (self.inputs, 2):
+            raise CryptoError(f"expected {self.inputs} numbers of two limbs, got shape {values.shape}")
+        return [] if self.is_empty else [self._placed(values.astype(np.uint64, copy=False))]
+
+    def encrypt(self, engine: "Engine", keys: RequestKeys, placed: Pairs, seed: bytes) -> bytes:
+        """The seed, and the placed polynomials encrypted."""
+        return engine.encrypt(self.parameters, keys, placed, self.input_bits, seed)
+
+    def open(self, engine: "Engine", secret: Residues, reply: Packed) -> Pairs:
+        """The owner's shares (outputs, 2) modulo 2**output_bits."""
+        packed = reply.reshape(self.replies, self.parameters.degree, self.reply_bits // 8)
+        return self.take_outputs(engine.open(self, secret, packed))
+
+    def _placed(self, values: Pairs) -> Pairs:
+        """The polynomials (requests, degree, 2)."""
         placed = np.zeros((self.requests, self.parameters.degree, 2), dtype=np.uint64)
-        if self.is_empty:
-            return placed
         together = self.group if self.direction == "scores" else self.rows_per_block
         padded = np.zeros((self.requests * together, 2), dtype=np.uint64)
         padded[: self.inputs] = values
@@ -242,7 +263,8 @@ class SlotLayout:
 
     @property
     def request_bytes(self) -> int:
-        return self.requests * self.parameters.polynomial_bytes
+        """Bytes of a request: its seed, and its polynomials."""
+        return SEED_BYTES + self.requests * self.parameters.polynomial_bytes
 
     @property
     def reply_bytes(self) -> int:
@@ -263,8 +285,28 @@ class SlotLayout:
         return min(1.0, rounding + self.outputs * self.rows * largest / modulus)
 
     def place(self, values: SlotValues) -> list[NDArray[Any]]:
-        """Numbers (terms, rows, ...) as slots: for each part (blocks, polynomials, degree, ...)."""
+        """Small numbers (terms, rows), or wide ones (terms, rows, 2), as slots: a part is (blocks, polynomials, ...).
+
+        Wide numbers are taken modulo the slot modulus t; small ones that would wrap modulo t are refused.
+        """
+        shape = (self.terms, self.rows)
+        if values.shape not in (shape, (*shape, 2)):
+            raise CryptoError(f"expected numbers of shape {shape}, or two limbs for each, got {values.shape}")
+        is_small = values.ndim == 2 and values.size > 0
+        if is_small and not -FACTOR_LIMIT < int(values.min()) <= int(values.max()) < FACTOR_LIMIT:
+            raise CryptoError(
+                f"expected numbers below {FACTOR_LIMIT} in slots, got larger ones: use fewer fraction bits"
+            )
         return [part.place(values) for part in self.parts]
+
+    def encrypt(self, engine: "Engine", keys: RequestKeys, placed: NDArray[Any], seed: bytes) -> bytes:
+        """The seed, and the polynomials of one part encrypted."""
+        return engine.encrypt_slots(self.parameters, keys, placed.reshape(-1, *placed.shape[2:]), seed)
+
+    def open(self, engine: "Engine", secret: Residues, reply: Packed) -> Pairs:
+        """The owner's shares, of the shape that `take` gives, modulo t."""
+        slots = engine.open_slots(self.parameters, secret, polynomials(self.parameters, reply, self.replies))
+        return self.take(cut(slots, [part.replies for part in self.parts]))
 
     def take(self, slots: Sequence[Pairs]) -> Pairs:
         """The parts' slots as shares (rows, 2), or, where they turn, (terms, rows, 2)."""
@@ -277,6 +319,10 @@ class SlotLayout:
     def nothing(self) -> Pairs:
         """What `take` gives where there are no rows."""
         return np.zeros((self.terms, self.rows, 2) if self.is_turn else (self.rows, 2), dtype=np.uint64)
+
+
+AnyLayout = Layout | SlotLayout
+"""What a product needs of its layout: `place`, `encrypt` and `open`, the sizes of its messages, and `nothing`."""
 
 
 @dataclass(frozen=True)
@@ -386,3 +432,17 @@ def _fewest(degree: int, rows: int, terms: int, is_turn: bool, least: int) -> tu
         polynomials, rest = _fewest(degree, rows - block.count, terms, is_turn, together)
         tried.append((block.requests + block.replies + polynomials, ((together, block.count), *rest)))
     return min(tried, key=lambda one: one[0])
+
+
+# Polynomials on the wire.
+
+
+def polynomials(parameters: ParameterSet, data: bytes | memoryview | Packed, count: int) -> Packed:
+    """View bytes as polynomials: (count, primes, bytes)."""
+    width = parameters.degree * PRIME_BITS // 8
+    return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
+
+
+def cut(polynomials: NDArray[Any], counts: Sequence[int]) -> list[NDArray[Any]]:
+    """Cut polynomials into parts of these counts."""
+    return [polynomials[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]

@@ -11,7 +11,7 @@ from plumbob.crypto.lattice.interface import Pairs, Small
 from plumbob.crypto.lattice.pairs import BITS, WORD
 
 if TYPE_CHECKING:  # The engine is made of what stands here.
-    from plumbob.crypto.lattice.kernel import LatticeEngine
+    from plumbob.crypto.lattice.kernel import Engine
 
 RING = 1 << BITS
 
@@ -27,12 +27,12 @@ def integers_of(values: Pairs) -> list[int]:
     return [low | high << 64 for low, high in values.tolist()]
 
 
-def scores(engine: "LatticeEngine", entries: Small, share: Sequence[int], bits: int) -> NDArray[np.uint64]:
+def scores(engine: "Engine", entries: Small, share: Sequence[int], bits: int) -> NDArray[np.uint64]:
     """entries @ share modulo 2**bits, at most 64; one number per row."""
     return engine.own_scores(entries, pairs_of(share)) & np.uint64((1 << bits) - 1)
 
 
-def sums(engine: "LatticeEngine", entries: Small, share: Pairs) -> list[int]:
+def sums(engine: "Engine", entries: Small, share: Pairs) -> list[int]:
     """entries.T @ share modulo 2**128; one number per column."""
     return integers_of(engine.own_sums(entries, share))
 

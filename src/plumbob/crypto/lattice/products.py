@@ -9,9 +9,8 @@ import struct
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,34 +26,42 @@ from plumbob.crypto.lattice.interface import (
     SlotValues,
     Small,
 )
-from plumbob.crypto.lattice.layout import ENTRY_BITS, Layout, SlotLayout
-from plumbob.crypto.lattice.sets import PRIME_BITS, ParameterSet
+from plumbob.crypto.lattice.layout import ENTRY_BITS, AnyLayout, Layout, SlotLayout, cut, polynomials
+from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError
 
 if TYPE_CHECKING:  # The engine is made of what stands here.
-    from plumbob.crypto.lattice.kernel import LatticeEngine
+    from plumbob.crypto.lattice.kernel import Engine
 
 LARGE_MATRIX = 1 << 28
 """Bytes from which on a transformed matrix is not kept."""
 PART_BYTES = 1 << 23
 """Bytes of such a matrix that exist at a time: few enough that the same memory is used again."""
 WORD_BYTES = 8
-FACTOR_LIMIT = 1 << 23
-"""Numbers in slots are smaller than this."""
 MessageBody = bytes | memoryview
 """The body of a message, as it came."""
 
 
 @dataclass(frozen=True, repr=False)
 class TestedKey:
-    """An owner's public key that passed the test, which only `key_test` makes."""
+    """An owner's public key that passed the test: `key_test` makes it, `known` takes it up after a restart."""
 
     __test__ = False  # pytest would take the name for that of a test.
 
     parameters: ParameterSet
     context: KeyContext
     residues: Residues
-    digest: bytes
+    public: bytes
+    """The key as its owner sent it."""
+
+    @classmethod
+    def known(cls, engine: "Engine", parameters: ParameterSet, context: KeyContext, public: bytes) -> Self:
+        """A key that passed its test at an earlier start."""
+        return cls(parameters, context, engine.unpack(parameters, polynomials(parameters, public, 1)[0]), public)
+
+    @cached_property
+    def digest(self) -> bytes:
+        return hashlib.sha256(self.public).digest()
 
     @property
     def stream(self) -> bytes:
@@ -62,33 +69,31 @@ class TestedKey:
 
 
 class OwnerKey:
-    """The key of one kind of product: made from 32 bytes of the kernel, which the caller keeps as long as the key."""
+    """The key of one kind of product: made from a seed of 32 bytes, which the caller keeps as long as the key."""
 
-    def __init__(
-        self, engine: "LatticeEngine", parameters: ParameterSet, context: KeyContext, local_key: bytes
-    ) -> None:
-        if len(local_key) != SEED_BYTES:
-            raise CryptoError(f"a local key has {SEED_BYTES} bytes, got {len(local_key)}: draw it from the kernel")
-        self.engine, self.parameters, self.context = engine, parameters, context
-        self._local_key = local_key
+    def __init__(self, engine: "Engine", parameters: ParameterSet, context: KeyContext, seed: bytes) -> None:
+        if len(seed) != SEED_BYTES:
+            raise CryptoError(f"a key's seed has {SEED_BYTES} bytes, got {len(seed)}: draw it from the kernel")
+        self.engine, self.parameters, self.context, self.seed = engine, parameters, context, seed
         self.secret = engine.secret(parameters, self._derive("secret"))
 
-    def public_bytes(self) -> bytes:
+    @cached_property
+    def public(self) -> bytes:
         """What the evaluator gets, and tests before use."""
         stream = key_stream(self.parameters, self.context)
         packed = self.engine.public_key(self.parameters, self.secret, stream, self._derive("key errors"))
         return packed.tobytes()
 
     def _derive(self, label: str) -> bytes:
-        return derive(self._local_key, label, self.context.encode(self.parameters))
+        return derive(self.seed, label, self.context.encode(self.parameters))
 
     def derive_for(self, product: ProductContext, label: str, *fields: bytes) -> bytes:
         """Derive the key of a secret stream of one product."""
-        return derive(self._local_key, label, product.encode(self.parameters), *fields)
+        return derive(self.seed, label, product.encode(self.parameters), *fields)
 
     def fingerprint(self, product: ProductContext, content: NDArray[np.generic]) -> bytes:
         """A tag by which this party alone tells one content of a product's request from another."""
-        return fingerprint(self._local_key, product.encode(self.parameters), np.ascontiguousarray(content))
+        return fingerprint(self.seed, product.encode(self.parameters), np.ascontiguousarray(content))
 
 
 def key_stream(parameters: ParameterSet, context: KeyContext) -> bytes:
@@ -124,36 +129,63 @@ class Answer:
     share: Pairs
 
 
-class Owner:
-    """Encrypts a vector of ring elements for a private matrix, and opens the reply."""
+# Three steps of a product: the owner asks, the evaluator answers, the owner opens.
 
-    def __init__(self, key: OwnerKey, number: int, layout: Layout) -> None:
-        check_same_set(key.parameters, layout.parameters)
-        self.key, self.layout = key, layout
-        self.product = key.context.in_pass(number)
 
-    def request(self, values: Pairs) -> bytes:
-        """Encrypt numbers (inputs, 2) modulo 2**input_bits."""
-        if values.shape != (self.layout.inputs, 2):
-            raise CryptoError(f"expected {self.layout.inputs} numbers of two limbs, got shape {values.shape}")
-        engine, parameters = self.key.engine, self.key.parameters
+def make_request(key: OwnerKey, number: int, layout: AnyLayout, values: SlotValues) -> bytes:
+    """Encrypt numbers, as the layout places them, for the product of this pass.
 
-        def encrypt(keys: RequestKeys, placed: Pairs, seed: bytes) -> bytes:
-            return engine.encrypt(parameters, keys, placed, self.layout.input_bits, seed)
+    A seed that is bound to the product and to what is encrypted, then polynomials; each part has its own streams.
+    """
+    check_same_set(key.parameters, layout.parameters)
+    product, parts = key.context.in_pass(number), layout.place(values)
+    content = b"".join(key.fingerprint(product, part) for part in parts)
+    seed = key.derive_for(product, "request seed", content)
+    made = []
+    for place, part in enumerate(parts):
+        uniform = request_stream(key.parameters, product, seed, place)
+        errors = key.derive_for(product, "request errors", content, _number(place))
+        keys = RequestKeys(key.secret, uniform, errors)
+        made.append(layout.encrypt(key.engine, keys, part, b"" if place else seed))
+    return b"".join(made) or seed
 
-        return make_request(
-            self.key, self.product, [self.layout.place_inputs(values)] if self.layout.requests else [], encrypt
-        )
 
-    def open(self, reply: MessageBody) -> Pairs:
-        """The owner's shares (outputs, 2) modulo 2**output_bits."""
-        layout = self.layout
-        check_length("reply", reply, layout.reply_bytes)
-        if not reply:
-            return layout.nothing
-        width = layout.reply_bits // 8
-        packed = np.frombuffer(reply, dtype=np.uint8).reshape(layout.replies, layout.parameters.degree, width)
-        return layout.take_outputs(self.key.engine.open(layout, self.key.secret, packed))
+def answer_request(
+    factors: "Factors", key: TestedKey, number: int, request: MessageBody, local_key: bytes, register: Register
+) -> Answer:
+    """Multiply an encrypted vector: fresh encryptions of the owner's shares, and the evaluator's shares."""
+    layout = factors.layout
+    check_same_set(key.parameters, layout.parameters)
+    check_length("request", request, layout.request_bytes)
+    packed = polynomials(layout.parameters, memoryview(request)[SEED_BYTES:], layout.requests)
+    # The reply's randomness depends on the factors too: the same request with others must not repeat it.
+    keys = admit(register, key, key.context.in_pass(number), local_key, request, factors.tag(local_key))
+    return factors.multiply(keys, packed) if layout.requests else Answer(b"", layout.nothing)
+
+
+def open_reply(key: OwnerKey, layout: AnyLayout, reply: MessageBody) -> Pairs:
+    """The owner's shares, of the shape and in the ring that the layout says."""
+    check_length("reply", reply, layout.reply_bytes)
+    if not reply:
+        return layout.nothing
+    with refusing_residues():
+        return layout.open(key.engine, key.secret, np.frombuffer(reply, dtype=np.uint8))
+
+
+# What an evaluator multiplies with.
+
+
+class Factors(Protocol):
+    """Private numbers of one product."""
+
+    @property
+    def layout(self) -> AnyLayout: ...
+
+    def tag(self, local_key: bytes) -> bytes:
+        """A tag by which their owner tells them from others."""
+
+    def multiply(self, keys: "ReplyKeysOfPart", packed: Packed) -> Answer:
+        """Multiply the polynomials of a request."""
 
 
 class PrivateMatrix:
@@ -163,7 +195,7 @@ class PrivateMatrix:
     came, so it is transformed for each product, a part at a time, which takes no longer than reading it all from there.
     """
 
-    def __init__(self, engine: "LatticeEngine", layout: Layout, entries: NDArray[np.int64] | Small) -> None:
+    def __init__(self, engine: "Engine", layout: Layout, entries: NDArray[np.int64] | Small) -> None:
         if entries.shape != (layout.rows, layout.columns):
             raise CryptoError(f"expected a matrix of {layout.rows} x {layout.columns}, got shape {entries.shape}")
         limit = 1 << (ENTRY_BITS - 1)
@@ -175,6 +207,14 @@ class PrivateMatrix:
         self.entries = small.astype(np.int32, copy=False)
         self.prepared: dict[Hashable, Any] = {}
         """What engines keep for this matrix."""
+
+    def tag(self, local_key: bytes) -> bytes:
+        return self.digest
+
+    def multiply(self, keys: "ReplyKeysOfPart", packed: Packed) -> Answer:
+        with refusing_residues():
+            sent, share = self.engine.reply(self, keys(0), packed)
+        return Answer(sent.tobytes(), self.layout.take_outputs(share))
 
     @cached_property
     def residues(self) -> Residues:
@@ -198,87 +238,22 @@ class PrivateMatrix:
         return [slice(at, min(at + together, layout.blocks)) for at in range(0, layout.blocks, together)]
 
 
-class Evaluator:
-    """Multiplies its matrix with an owner's encrypted vector."""
+class SlotFactors:
+    """Private numbers in slots, multiplied row by row and added up, or turned: for the products of one pass."""
 
-    def __init__(
-        self, matrix: PrivateMatrix, key: TestedKey, number: int, local_key: bytes, register: Register
-    ) -> None:
-        check_same_set(key.parameters, matrix.layout.parameters)
-        self.matrix, self.key, self.product = matrix, key, key.context.in_pass(number)
-        self._local_key, self._register = local_key, register
+    def __init__(self, engine: "Engine", layout: SlotLayout, values: SlotValues) -> None:
+        self.engine, self.layout, self._placed = engine, layout, layout.place(values)
 
-    def reply(self, request: MessageBody) -> Answer:
-        """A fresh encryption of the owner's share, and the evaluator's share (outputs, 2) modulo 2**output_bits."""
-        layout, engine = self.matrix.layout, self.matrix.engine
-        packed = read_request(layout.parameters, request, layout.requests)
-        # The reply's randomness depends on the matrix too: the same request with another must not repeat it.
-        keys = admit(self._register, self.key, self.product, self._local_key, request, self.matrix.digest)
-        if not layout.requests:
-            return Answer(b"", layout.nothing)
+    def tag(self, local_key: bytes) -> bytes:
+        return b"".join(fingerprint(local_key, b"values", each) for each in self._placed)
+
+    def multiply(self, keys: "ReplyKeysOfPart", packed: Packed) -> Answer:
+        layout, answers = self.layout, []
+        asked = cut(packed, [part.requests for part in layout.parts])
         with refusing_residues():
-            sent, share = engine.reply(self.matrix, keys(0), packed)
-        return Answer(sent.tobytes(), layout.take_outputs(share))
-
-
-class SlotOwner:
-    """Encrypts numbers in slots, for one evaluator or for several, and opens their replies."""
-
-    def __init__(self, key: OwnerKey, number: int, layout: SlotLayout) -> None:
-        check_same_set(key.parameters, layout.parameters)
-        self.key, self.layout = key, layout
-        self.product = key.context.in_pass(number)
-
-    def request(self, values: SlotValues) -> bytes:
-        """Encrypt small numbers (terms, rows), or numbers (terms, rows, 2) below the slot modulus t."""
-        check_values(values, self.layout)
-        polynomials = [part.reshape(-1, *part.shape[2:]) for part in self.layout.place(values)]
-        return make_request(
-            self.key, self.product, polynomials, partial(self.key.engine.encrypt_slots, self.key.parameters)
-        )
-
-    def open(self, reply: MessageBody) -> Pairs:
-        """The owner's shares (rows, 2), or (terms, rows, 2) where they turn, modulo the slot modulus t."""
-        layout = self.layout
-        check_length("reply", reply, layout.reply_bytes)
-        if not reply:
-            return layout.nothing
-        packed = polynomials(layout.parameters, reply, layout.replies)
-        with refusing_residues():
-            slots = self.key.engine.open_slots(layout.parameters, self.key.secret, packed)
-        return layout.take(cut(slots, [part.replies for part in layout.parts]))
-
-
-class SlotEvaluator:
-    """Multiplies its own numbers with an owner's, row by row, and adds the terms, or turns them."""
-
-    def __init__(
-        self,
-        engine: "LatticeEngine",
-        layout: SlotLayout,
-        key: TestedKey,
-        number: int,
-        local_key: bytes,
-        register: Register,
-    ) -> None:
-        check_same_set(key.parameters, layout.parameters)
-        self.engine, self.layout, self.key, self.product = engine, layout, key, key.context.in_pass(number)
-        self._local_key, self._register = local_key, register
-
-    def reply(self, request: MessageBody, values: SlotValues) -> Answer:
-        """Fresh encryptions of the owner's shares, and the evaluator's, of the same shape, modulo t."""
-        layout, parameters = self.layout, self.layout.parameters
-        check_values(values, layout)
-        packed = read_request(parameters, request, layout.requests)
-        placed = layout.place(values)
-        # The reply's randomness depends on the numbers too: the same request with others must not repeat it.
-        own = b"".join(fingerprint(self._local_key, b"values", each) for each in placed)
-        keys = admit(self._register, self.key, self.product, self._local_key, request, own)
-        asked, answers = cut(packed, [part.requests for part in layout.parts]), []
-        with refusing_residues():
-            for place, (part, numbers) in enumerate(zip(asked, placed, strict=True)):
-                answers.append(self.engine.reply_slots(parameters, keys(place), part, numbers, layout.is_turn))
-        sent, shares = zip(*answers, strict=True) if answers else ((), ())
+            for place, (part, numbers) in enumerate(zip(asked, self._placed, strict=True)):
+                answers.append(self.engine.reply_slots(layout.parameters, keys(place), part, numbers, layout.is_turn))
+        sent, shares = zip(*answers, strict=True)
         return Answer(b"".join(each.tobytes() for each in sent), layout.take(shares))
 
 
@@ -286,21 +261,8 @@ class SlotEvaluator:
 
 
 AnyKeys = TypeVar("AnyKeys", RequestKeys, ReplyKeys)
-Part = TypeVar("Part", bound=NDArray[Any])
-
-
-def make_request(
-    key: OwnerKey, product: ProductContext, parts: Sequence[Part], encrypt: Callable[[RequestKeys, Part, bytes], bytes]
-) -> bytes:
-    """A seed that is bound to the product and to what is encrypted, then polynomials; each part has its own streams."""
-    content = b"".join(key.fingerprint(product, part) for part in parts)
-    seed = key.derive_for(product, "request seed", content)
-    made = []
-    for place, part in enumerate(parts):
-        uniform = request_stream(key.parameters, product, seed, place)
-        errors = key.derive_for(product, "request errors", content, _number(place))
-        made.append(encrypt(RequestKeys(key.secret, uniform, errors), part, b"" if place else seed))
-    return b"".join(made) or seed
+ReplyKeysOfPart = Callable[[int], ReplyKeys]
+"""Gives the keys of the reply to one part of a request."""
 
 
 def request_stream(parameters: ParameterSet, product: ProductContext, seed: bytes, part: int = 0) -> bytes:
@@ -331,26 +293,9 @@ def _number(part: int) -> bytes:
     return struct.pack("<Q", part)
 
 
-def cut(polynomials: NDArray[Any], counts: Sequence[int]) -> list[NDArray[Any]]:
-    """Cut polynomials into parts of these counts."""
-    return [polynomials[end - count : end] for count, end in zip(counts, accumulate(counts), strict=True)]
-
-
-def read_request(parameters: ParameterSet, request: MessageBody, count: int) -> Packed:
-    """A request's polynomials, behind its seed."""
-    check_length("request", request, SEED_BYTES + count * parameters.polynomial_bytes)
-    return polynomials(parameters, memoryview(request)[SEED_BYTES:], count)
-
-
-def polynomials(parameters: ParameterSet, data: MessageBody, count: int) -> Packed:
-    """View bytes as polynomials: (count, primes, bytes)."""
-    width = parameters.degree * PRIME_BITS // 8
-    return np.frombuffer(data, dtype=np.uint8).reshape(count, len(parameters.primes), width)
-
-
 def admit(
     register: Register, key: TestedKey, product: ProductContext, local_key: bytes, request: MessageBody, own: bytes
-) -> Callable[[int], ReplyKeys]:
+) -> ReplyKeysOfPart:
     """Refuse a request that was answered otherwise before; the keys for the reply to each of its parts.
 
     `own` marks own numbers.
@@ -378,19 +323,6 @@ def check_length(what: str, data: MessageBody, expected: int) -> None:
     """Refuse a message of another length than its public shape gives."""
     if len(data) != expected:
         raise CiphertextRefusedError(f"a {what} of {len(data)} bytes, expected {expected}: compare plans and versions")
-
-
-def check_values(values: SlotValues, layout: SlotLayout) -> None:
-    """Refuse small numbers that would wrap modulo t in the slots; wide ones are taken modulo t."""
-    shape = (layout.terms, layout.rows)
-    if values.shape not in (shape, (*shape, 2)):
-        raise CryptoError(f"expected numbers of shape {shape}, or two limbs for each, got {values.shape}")
-    if (
-        values.ndim == 2
-        and values.size
-        and not (int(values.min()) > -FACTOR_LIMIT and int(values.max()) < FACTOR_LIMIT)
-    ):
-        raise CryptoError(f"expected numbers below {FACTOR_LIMIT} in slots, got larger ones: use fewer fraction bits")
 
 
 @contextmanager

@@ -11,12 +11,12 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.lab.attacks.interface import AttackStage, Changed, StagedAttack, ValueClaim, View
+from plumbob.lab.attacks.interface import Attack, AttackStage, Changed, Claim, View
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.openings import Share
 from plumbob.protocol.releases import scored_bits
 from plumbob.protocol.shares.shape import WEIGHT_BITS
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 
 RAISED = 5
 """How far the weight is raised: values of five deviations still fit a score, and the honest score is small beside."""
@@ -26,14 +26,14 @@ COLUMN = 0
 class AlteredShares(Hook):
     """The label party, honest up to the last message of training."""
 
-    def supplied_share(self, me: LatticeParty, step: int, held: dict[str, Share]) -> dict[str, Share]:
+    def supplied_share(self, me: SharesParty, step: int, held: dict[str, Share]) -> dict[str, Share]:
         altered = {name: list(share) for name, share in held.items()}
         victim = next(peer for peer in me.holders.peers if me.holders.columns(peer))
         altered[victim][COLUMN] += RAISED << WEIGHT_BITS
         return altered
 
 
-def act(stage: AttackStage) -> list[ValueClaim]:
+def act(stage: AttackStage) -> list[Claim]:
     """Read one column of the first peer that has any, in the scores of all rows that may be scored."""
     view, rows = stage.view, np.arange(min(stage.scored, stage.view.rows))
     victims = [peer.name for peer in view.peers if peer.features]
@@ -43,17 +43,20 @@ def act(stage: AttackStage) -> list[ValueClaim]:
     values[rows, 0] = believed(stage.shown(rows, changed=Changed(hook=AlteredShares())), view)
     bits = scored_bits(view.plan, len(rows))
     remark = f" With one weight of its share raised, {bits} bits were opened for it, and none of them is a score."
-    nothing = np.zeros(view.rows, dtype=bool)
-    return [ValueClaim("features", victims[0], values, nothing, targets=rows, column=COLUMN, remark=remark)]
+    return [Claim("features", victims[0], values, targets=rows, column=COLUMN, remark=remark)]
 
 
 def believed(scores: Vector, view: View) -> Vector:
-    """The believed column of the victim: the score without what own columns alone say of the honest one."""
+    """The believed column of the victim: the score without what own columns alone say of the honest one.
+
+    What is left has its middle at zero, like the column: so the peers' other columns cannot shift it.
+    """
     own = np.zeros(len(scores))
     if view.y is not None and view.X.shape[1]:
         penalty = np.eye(view.X.shape[1]) / view.rows
         own = view.X[: len(scores)] @ fit_logistic(view.X, np.asarray(view.y, dtype=np.float64), penalty)
-    return (scores - own) / RAISED
+    left = scores - own
+    return np.asarray((left - left.mean()) / RAISED, dtype=np.float64)
 
 
-ATTACKS = (StagedAttack("altered-shares", "label", act),)
+ATTACKS = (Attack("altered-shares", "label", act=act),)

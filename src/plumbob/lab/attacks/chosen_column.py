@@ -7,13 +7,13 @@ training, and it knows nothing of them. Cost: one honest run.
 
 import numpy as np
 
-from plumbob.lab.attacks.interface import AttackStage, Changed, NotApplicable, StagedAttack, ValueClaim
+from plumbob.lab.attacks.interface import Attack, AttackStage, Changed, Claim, NotApplicable
 
 KNOWN = 300
 """How many people's column it knows, if there are four times as many."""
 
 
-def act(stage: AttackStage) -> ValueClaim | NotApplicable:
+def act(stage: AttackStage) -> Claim | NotApplicable:
     """Rank everybody else by one column."""
     view = stage.view
     if not stage.scored:
@@ -35,11 +35,10 @@ def act(stage: AttackStage) -> ValueClaim | NotApplicable:
     slope, offset = np.polyfit(stage.scores(known, chosen), columns[:, column], 1)
     values = np.full((view.rows, 1), np.nan)
     values[others, 0] = slope * stage.scores(others, chosen) + offset
-    return ValueClaim(
+    return Claim(
         target="features",
         against=peer.name,
         values=values,
-        is_determined=np.zeros(view.rows, dtype=bool),
         targets=others,
         column=column,
         remark=f" It knew that column for {len(known)} other people, and brought no label that contradicts it.",
@@ -47,4 +46,4 @@ def act(stage: AttackStage) -> ValueClaim | NotApplicable:
     )
 
 
-ATTACKS = (StagedAttack("chosen-column", "label", act),)
+ATTACKS = (Attack("chosen-column", "label", act=act),)

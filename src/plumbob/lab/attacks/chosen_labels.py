@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.lab.attacks.interface import (
+    Attack,
     AttackStage,
     Changed,
+    Claim,
     Condition,
     NotApplicable,
-    StagedAttack,
-    ValueClaim,
     View,
 )
 from plumbob.lab.attacks.peer_scores import peers_name
@@ -87,7 +87,7 @@ def growth(view: View, columns: int) -> float:
     return float(descent.weights[:-1] @ X[0, :-1] / (X[0, :-1] @ X[0, :-1]))
 
 
-def act(stage: AttackStage) -> ValueClaim | NotApplicable:
+def act(stage: AttackStage) -> Claim | NotApplicable:
     """Read the rows of a few people, in one run each."""
     view = stage.view
     if not stage.scored:
@@ -98,20 +98,19 @@ def act(stage: AttackStage) -> ValueClaim | NotApplicable:
     return claimed_rows(stage, people, [no_longer(row / grown) for row in rows], ATTACKS[0].reference)
 
 
-def claimed_rows(stage: AttackStage, people: NDArray[np.intp], rows: Sequence[Vector], reference: str) -> ValueClaim:
+def claimed_rows(stage: AttackStage, people: NDArray[np.intp], rows: Sequence[Vector], reference: str) -> Claim:
     """The claim about these people's rows, with what it needs to know."""
     view, needed = stage.view, len(rows[0]) + 1
     values = np.full((view.rows, len(rows[0])), np.nan)
     values[people] = rows
     is_met = stage.scored >= needed
-    return ValueClaim(
+    return Claim(
         target="features",
         against=peers_name(view),
         values=values,
-        is_determined=np.zeros(view.rows, dtype=bool),
         conditions=(Condition("scored rows", float(stage.scored), f"at least {needed}", is_met, reference),),
         targets=people,
     )
 
 
-ATTACKS = (StagedAttack("chosen-labels", "label", act),)
+ATTACKS = (Attack("chosen-labels", "label", act=act),)

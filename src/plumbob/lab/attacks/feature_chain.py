@@ -19,7 +19,7 @@ from scipy.sparse import csgraph, csr_array
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns, peers_name, score_history, usual_size
 from plumbob.lab.attacks.trajectory import Fit, Trajectory, fit
 
@@ -38,8 +38,11 @@ def recover_chained_feature(view: View) -> Claim | NotApplicable:
     if view.plan.passes(view.rows) < 2:
         return NotApplicable("one epoch only: no row comes back to tell the right first weight")
     history = score_history(view)
-    if isinstance(history, NotApplicable):
-        return history
+    return history if isinstance(history, NotApplicable) else chained_feature(view, history)
+
+
+def chained_feature(view: View, history: ScoreHistory) -> Claim | NotApplicable:
+    """The values of that column from the peer's scores, wherever the scores come from."""
     conditions = history.conditions()
     if not history.is_known.all():
         return NotApplicable("some scores are not determined, and the chain breaks there", conditions)
@@ -155,14 +158,14 @@ def _unknowns(trajectory: Trajectory, chain: Chain, weights: Vector) -> Matrix:
     return unknowns
 
 
-def _claim(view: View, history: ScoreHistory, best: Fit) -> ValueClaim:
+def _claim(view: View, history: ScoreHistory, best: Fit) -> Claim:
     conditions = (
         *history.conditions(),
         Condition("epochs", view.plan.passes(view.rows), "at least 2", True, "beyond Lemma 3.3"),
         Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Lemma 3.3"),
     )
     is_determined = np.full(view.rows, best.is_explained and noise_on_residuals(view) == 0)
-    return ValueClaim("features", peers_name(view), best.unknowns[: view.rows], is_determined, "sign", conditions)
+    return Claim("features", peers_name(view), best.unknowns[: view.rows], is_determined, "sign", conditions)
 
 
 FEATURE_CHAIN = Attack("feature-chain", "label", recover_chained_feature)

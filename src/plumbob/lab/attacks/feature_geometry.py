@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.peer_scores import (
     PEER_SCORES,
     ScoreHistory,
@@ -65,10 +65,10 @@ def recover_geometry(view: View) -> Claim | NotApplicable:
     values = np.where((visits > 0)[:, None], rows, np.nan)
     misfit = Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Theorem 3.6")
     conditions = (*conditions, misfit, _without_known_rows(values), *_spectrum(trajectory, best))
-    return ValueClaim("features", peers_name(view), values, is_determined, "rotation", conditions)
+    return Claim("features", peers_name(view), values, is_determined, "rotation", conditions)
 
 
-def with_known_rows(claim: ValueClaim, rows: NDArray[np.intp], values: Matrix) -> ValueClaim:
+def with_known_rows(claim: Claim, rows: NDArray[np.intp], values: Matrix) -> Claim:
     """The same claim, turned so that these rows come out as known (orthogonal Procrustes): the rotation is fixed.
 
     `values` are in training's units, one row for each of `rows`; as many independent ones as there are columns fix all.

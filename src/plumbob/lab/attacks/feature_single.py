@@ -20,7 +20,7 @@ from plumbob.arrays import Flags, Vector
 from plumbob.data import steps_per_epoch
 from plumbob.lab import bounds
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.label_sign import FOLD
 from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns, peers_name, score_history, usual_size
 
@@ -36,8 +36,11 @@ def recover_single_feature(view: View) -> Claim | NotApplicable:
     if (columns := peer_columns(view)) != 1:
         return NotApplicable(f"the peers have {columns} columns; ratios need exactly one (Theorem 3.6)")
     history = score_history(view)
-    if isinstance(history, NotApplicable):
-        return history
+    return history if isinstance(history, NotApplicable) else single_feature(view, history)
+
+
+def single_feature(view: View, history: ScoreHistory) -> Claim | NotApplicable:
+    """The values of that column from the peer's scores, wherever the scores come from."""
     if view.plan.batches != "full" and view.plan.batch_size == 1:
         return NotApplicable("a batch of one row has no ratios in it; feature-chain works there")
     ratios = _factorise(history)
@@ -217,7 +220,7 @@ def _without(values: Vector, direction: Vector, weights: Vector) -> Vector:
 # Claim
 
 
-def _claim(view: View, history: ScoreHistory, ratios: VisitFactors, scale: RatioScale) -> ValueClaim:
+def _claim(view: View, history: ScoreHistory, ratios: VisitFactors, scale: RatioScale) -> Claim:
     ratios = ratios if noise_on_residuals(view) == 0 else _shrunk(ratios)
     factor = np.sqrt(scale.square) if scale.is_clear else _factor_from_spread(view, ratios)
     factors = ratios.scaled(float(factor))
@@ -231,7 +234,7 @@ def _claim(view: View, history: ScoreHistory, ratios: VisitFactors, scale: Ratio
         _encoding_bound(factors, float(relative)),
         *(_fold(view, history) if view.plan.sigmoid == "minimax" else ()),
     )
-    return ValueClaim("features", peers_name(view), values[:, None], is_determined, "sign", conditions)
+    return Claim("features", peers_name(view), values[:, None], is_determined, "sign", conditions)
 
 
 def _merged_share(history: ScoreHistory, ratios: VisitFactors) -> float:
@@ -240,7 +243,7 @@ def _merged_share(history: ScoreHistory, ratios: VisitFactors) -> float:
     return float(np.isfinite(ratios.row[known]).mean()) if len(known) else 0.0
 
 
-def _over_spread(view: View, history: ScoreHistory) -> ValueClaim:
+def _over_spread(view: View, history: ScoreHistory) -> Claim:
     """Scores over their spread, where no batches share rows: the weight hardly moves between them (Lemma 3.3)."""
     known = history.is_known
     visits = np.bincount(history.row[known], minlength=history.rows)
@@ -250,7 +253,7 @@ def _over_spread(view: View, history: ScoreHistory) -> ValueClaim:
     values = scores * (usual_size(view) / spread if spread > 0 else 1.0)
     conditions = (*history.conditions(), *_merging(view, history))
     nothing = np.zeros(view.rows, dtype=bool)
-    return ValueClaim("features", peers_name(view), values[:, None], nothing, "sign", conditions)
+    return Claim("features", peers_name(view), values[:, None], nothing, "sign", conditions)
 
 
 def _shrunk(ratios: VisitFactors) -> VisitFactors:

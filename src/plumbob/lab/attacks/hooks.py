@@ -4,7 +4,7 @@ A program passes each named quantity through `TrainingParty.use` (CONTRIBUTING.m
 whose name is a quantity's is asked for it; what the hook has no method for stays as it is. The party around it is the
 protocol's own, so it speaks in the simulation and over TLS alike:
 
-    party = hooked(LatticeParty, hook)(participant, table)
+    party = hooked(SharesParty, hook)(participant, table)
     party.run()
     hook.claim(party, View.of(...))
 
@@ -22,12 +22,19 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.checking import study
-from plumbob.checking.rules import rule_for
 from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.fixed_point import IntegerMatrix
 from plumbob.data import Batch, batches
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.interface import Claim, Condition, LabelClaim, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.interface import (
+    Attack,
+    AttackStage,
+    Claim,
+    Claims,
+    Condition,
+    NotApplicable,
+    View,
+)
 from plumbob.lab.exchange.arbiter import ArbitratedParty
 from plumbob.lab.exchange.packing import centred
 from plumbob.lab.exchange.paillier import EncryptedVector
@@ -35,33 +42,12 @@ from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
 from plumbob.plan.settings import label_scale
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 
 LARGEST_PART = 4.0  # Beyond it Criterion 4.2 reads no label: abs(score) < 2, plus 2 for the label.
 
 Summing = ExchangeParty | ArbitratedParty
 """A party that gets opened sums back."""
-
-
-@dataclass(frozen=True)
-class ActiveAttack:
-    """An active attack under the name that the command line and reports use."""
-
-    name: str
-    by: Literal["label", "features"]
-    arm: Callable[[Plan, str], "Hook | NotApplicable | None"]
-    """Makes the hook on the named party's quantities.
-
-    Otherwise it says why there is nothing to work on, or returns None where the plan is judged by the rule alone.
-    """
-    reference: str = ""
-    """The theorem or section of the paper, or a word on going beyond it; if empty, the rule's."""
-    target: Literal["labels", "scores", "features", ""] = ""
-    """What it is after; if empty, what the others' residuals give away: labels to a feature party, else scores."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "target", self.target or ("labels" if self.by == "features" else "scores"))
-        object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, self.target).reference)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -75,6 +61,10 @@ class Reading:
 
 class Hook:
     """What an attacker does with its own quantities, and what it reads."""
+
+    def prepare(self, view: View, positives: int) -> None:
+        """Look at the own view of an honest run, and at how many positives there are: a base rate is no secret."""
+        return
 
     @cached_property
     def readings(self) -> list[Reading]:
@@ -99,7 +89,7 @@ class Hook:
         return None
 
     def claim(self, me: Any, view: View) -> Claim | NotApplicable:
-        """The belief after the run, from readings and own view; not applicable where nothing was read."""
+        """The belief after the run, from readings and own view; none where nothing was read."""
         if not self.readings:
             return NotApplicable("no step of this run had room for a reading", self.conditions(me))
         return self.believed(me, view)
@@ -108,12 +98,12 @@ class Hook:
         """The claim from the readings: labels, by a feature party; the peer's scores, by the label party."""
         return self._scores(me, view) if view.is_label_party else self._labels(me, view)
 
-    def _labels(self, me: Any, view: View) -> LabelClaim:
+    def _labels(self, me: Any, view: View) -> Claim:
         """Labels from residuals, (the others' scores) - 2y: the sign is right while scores stay under the threshold."""
         # Scores grow from a small start, so the first visit shows labels best; against noise only the mean helps.
         chosen = mean_residuals if is_noisy(view.plan) else first_residuals
         residuals = chosen(self.readings, view.rows)
-        return LabelClaim(
+        return Claim.of_labels(
             beliefs=-residuals,
             # A noisy residual is read exactly and still determines nothing.
             is_determined=~np.isnan(residuals) & (noise_on_residuals(view) == 0) & (view.plan.noise != "rows"),
@@ -121,7 +111,7 @@ class Hook:
             targets=self.targets(me),
         )
 
-    def _scores(self, me: Any, view: View) -> ValueClaim:
+    def _scores(self, me: Any, view: View) -> Claim:
         """Scores from residuals without labels: determined if read at the row's last visit."""
         scores, steps, last = np.full(view.rows, np.nan), np.zeros(view.rows), np.zeros(view.rows)
         for reading in self.readings:
@@ -131,7 +121,28 @@ class Hook:
             last[batch.rows] = batch.step
         is_determined = (steps == last) & (steps > 0) & (noise_on_residuals(view) == 0)
         against = " + ".join(peer.name for peer in view.peers)
-        return ValueClaim("scores", against, scores[:, None], is_determined, conditions=self.conditions(me))
+        return Claim("scores", against, scores[:, None], is_determined, conditions=self.conditions(me))
+
+
+Arm = Callable[[Plan, str], Hook | NotApplicable | None]
+"""Makes the hook on the named party's quantities.
+
+Otherwise it says why there is nothing to work on, or returns None where the plan is judged by the rule alone.
+"""
+
+
+def attack_with_hook(
+    name: str, by: Literal["label", "features"], arm: Arm, target: Literal["labels", "scores", "features", ""] = ""
+) -> Attack:
+    """An attack that puts a hook on its party's quantities, in a run of its own."""
+
+    def act(stage: AttackStage) -> Claims:
+        hook = arm(stage.view.plan, stage.view.party)
+        if hook is None:
+            return []
+        return hook if isinstance(hook, NotApplicable) else stage.take_part(hook)
+
+    return Attack(name, by, target=target, act=act, is_budgeted=True)
 
 
 def first_residuals(readings: list[Reading], rows: int) -> Vector:
@@ -218,10 +229,10 @@ class Bare(Hook):
 
     _step = _rows_done = 0
 
-    def rows_for_scores(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    def rows_for_scores(self, me: SharesParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         return np.zeros_like(rows)
 
-    def rows_for_gradients(self, me: LatticeParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    def rows_for_gradients(self, me: SharesParty, step: int, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """One block of the level's rows after the other; the penalty's rows, below the last one, pull nothing back."""
         start = self._rows_done if step == self._step else 0
         self._step, self._rows_done = step, start + len(rows)
@@ -229,14 +240,14 @@ class Bare(Hook):
         laid[: len(here)] = here
         return laid
 
-    def laid(self, me: LatticeParty, step: int) -> NDArray[np.int64]:
+    def laid(self, me: SharesParty, step: int) -> NDArray[np.int64]:
         """What the attack puts in for all training rows, in the plan's fraction bits; nothing by default."""
         return np.zeros((len(me.shard), me.columns), dtype=np.int64)
 
-    def is_last(self, me: LatticeParty, step: int) -> bool:
+    def is_last(self, me: SharesParty, step: int) -> bool:
         return step == me.plan.passes(len(me.shard))
 
-    def moved(self, me: LatticeParty) -> NDArray[np.float64]:
+    def moved(self, me: SharesParty) -> NDArray[np.float64]:
         """How far the opened weights differ from the start: only the attack moved them."""
         return me.start - me.weights
 

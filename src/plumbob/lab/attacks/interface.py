@@ -5,7 +5,7 @@ no field for anything else. A passive attack is a function `View -> Claim`. Only
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
 
@@ -16,10 +16,10 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking.rules import rule_for
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
+from plumbob.lab.transcript import Transcript
 from plumbob.model import logistic
 from plumbob.plan import Party, Plan
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
-from plumbob.protocol.transcript import Transcript
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -168,103 +168,66 @@ class Condition:
     reference: str
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class LabelClaim:
-    """A number for every training row whose sign is the believed label and whose size says how sure; NaN: no answer."""
+NO_ROWS: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
-    beliefs: Vector
-    is_determined: NDArray[np.bool_]
-    """Rows whose answer is the only solution of their equations, apart from those that were inferred."""
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Claim:
+    """What an attack believes about other parties: a row for each training row, or for each weight; NaN: no answer."""
+
+    target: Literal["labels", "scores", "features", "weights"]
+    against: str
+    """A party's name, or several joined by " + " where only their columns or scores together are known."""
+    values: Matrix
+    """For labels one column: its sign is the believed label, and its size says how sure."""
+    is_determined: NDArray[np.bool_] = field(default_factory=lambda: NO_ROWS)
+    """Rows whose answer is the only solution of their equations, apart from those that were inferred; by default none.
+    """
+    left_open: Literal["nothing", "sign", "rotation"] = "nothing"
+    """What the equations cannot fix: all columns' signs together, or an orthogonal matrix."""
     conditions: tuple[Condition, ...] = ()
     targets: NDArray[np.intp] | None = None
-    """The attack's chosen rows; None = all."""
+    """The rows that the attack chose, or that it knew; None = all."""
+    column: int | None = None
+    """The one column of the party that it is about; None = all."""
+    remark: str = ""
+    """One more sentence about it; for weights how it got them, as the beginning of a sentence."""
     is_conditional: bool = False
     """Whether it takes something for granted that an attacker need not have: then it degrades at most."""
     is_beside_guessing: bool = False
     """Whether it is what the attacker's own part of the model says, and so is judged beside the class prior alone."""
 
-    target: Literal["labels"] = "labels"
+    def __post_init__(self) -> None:
+        if not len(self.is_determined):
+            object.__setattr__(self, "is_determined", np.zeros(len(self.values), dtype=bool))
 
+    @classmethod
+    def of_labels(
+        cls,
+        beliefs: Vector,
+        is_determined: NDArray[np.bool_] = NO_ROWS,
+        conditions: tuple[Condition, ...] = (),
+        **more: Any,
+    ) -> "Claim":
+        """A number for every training row whose sign is the believed label and whose size says how sure."""
+        return cls("labels", "", beliefs[:, None], is_determined, conditions=conditions, **more)
 
-@dataclass(frozen=True, repr=False, eq=False)
-class ValueClaim:
-    """Believed scores or features of other parties, one row per training row; NaN: no answer."""
-
-    target: Literal["scores", "features"]
-    against: str
-    """A party's name, or several joined by " + " where only their columns or scores together are known."""
-    values: Matrix
-    is_determined: NDArray[np.bool_]
-    left_open: Literal["nothing", "sign", "rotation"] = "nothing"
-    """What the equations cannot fix: all columns' signs together, or an orthogonal matrix."""
-    conditions: tuple[Condition, ...] = ()
-    targets: NDArray[np.intp] | None = None
-    """The attack's chosen rows; None = all."""
-    column: int | None = None
-    """The one column of the party that it is about; None = all."""
-    remark: str = ""
-    """One more sentence about it."""
-    is_conditional: bool = False
-    """Whether it takes something for granted that an attacker need not have: then it degrades at most."""
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class WeightsClaim:
-    """Believed weights of other parties at the end of the run."""
-
-    against: str
-    """The parties, as in a `ValueClaim`."""
-    values: Vector
-    why: str
-    """How it got them, as the beginning of a sentence that ends with how well they agree."""
-    n: int
-    """The number of rows or weights that it had."""
-    is_conditional: bool = False
-    target: Literal["weights"] = "weights"
+    @property
+    def beliefs(self) -> Vector:
+        """What is believed of the labels."""
+        return self.values[:, 0]
 
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """The answer of an attack that has nothing to work on in this view."""
+    """The answer of an attack that has nothing to work on in this view, or that an honest peer refused."""
 
     why: str
     conditions: tuple[Condition, ...] = ()
+    is_refused: bool = False
 
 
-@dataclass(frozen=True)
-class Reached:
-    """The answer of an attack that read nobody's value, but did something: what, and the verdict that follows."""
-
-    verdict: str
-    why: str
-    conditions: tuple[Condition, ...] = ()
-    against: str = ""
-    """The party that it is about; if empty, everybody that the attack could be about."""
-
-
-Claim = LabelClaim | ValueClaim | WeightsClaim | Reached
-
-
-@dataclass(frozen=True)
-class Attack:
-    """A passive attack under the name that the command line and reports use."""
-
-    name: str
-    by: Literal["label", "features"]
-    run: Callable[[View], Claim | NotApplicable]
-    reference: str = ""
-    """The theorem or section of the paper, or a word on going beyond it; if empty, the rule's."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, self.target).reference)
-
-    @property
-    def target(self) -> Literal["labels", "features"]:
-        """What it is after: what a feature party does not have is labels, unless its name says otherwise."""
-        return "features" if self.name.startswith("feature-") or self.by == "label" else "labels"
-
-    def __call__(self, view: View) -> Claim | NotApplicable:
-        return self.run(view)
+Claims = Claim | NotApplicable | Sequence[Claim]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -275,8 +238,6 @@ class Changed:
     """Labels invented by the label party."""
     only: NDArray[np.intp] | None = None
     """The training rows that are brought; None = all."""
-    without: int | None = None
-    """A training row that is left out."""
     hook: Any = None
     """The hook on the attacker's quantities."""
 
@@ -285,7 +246,7 @@ HONEST = Changed()
 
 
 class AttackStage(Protocol):
-    """What an attack gets that needs its own runs, and scores of rows after them."""
+    """What an attack gets: its party's view of the run, runs of its own, and scores of rows after them."""
 
     @property
     def view(self) -> View:
@@ -295,34 +256,58 @@ class AttackStage(Protocol):
     def scored(self) -> int:
         """How many rows it may have scored."""
 
-    @property
-    def share_of_positives(self) -> float:
-        """The base rate of labels, which is no secret."""
-
     def known(self, rows: NDArray[np.intp]) -> Matrix:
         """The peers' columns of training rows, which the attacker is assumed to know from elsewhere."""
 
     def scores(self, rows: NDArray[np.intp], changed: Changed) -> Vector:
         """The scores of training rows with own columns at their mean, after a changed run."""
 
-    def shown(self, rows: NDArray[np.intp], own: Matrix | None = None, changed: Changed = HONEST) -> Vector:
-        """The joint scores of training rows after a run, as the label party sees them; with other own columns."""
+    def shown(self, rows: NDArray[np.intp], changed: Changed = HONEST) -> Vector:
+        """The joint scores of training rows after a run, as the label party sees them."""
 
-    def weights(self, changed: Changed) -> Vector:
-        """The party's own weights, opened after a changed run."""
+    def take_part(self, hook: Any) -> Claim | NotApplicable:
+        """Train again with a hook on own quantities, as far as the budget goes: what the hook then believes."""
 
 
 @dataclass(frozen=True)
-class StagedAttack:
-    """An attack with its own runs: it chooses its labels or its quantities, and then rows to be scored."""
+class Attack:
+    """An attack under the name that the command line and reports use, by parties of one role.
+
+    A passive one reads a view; any other one acts on a stage, where it has runs of its own.
+    """
 
     name: str
     by: Literal["label", "features"]
-    act: Callable[[AttackStage], Claim | NotApplicable | Sequence[Claim]]
-    target: Literal["features", "labels", "scores"] = "features"
-    is_only_if_named: bool = False
-    """Whether it is about more than one run, so that an audit makes it only if its name is asked for."""
+    read: Callable[[View], Claim | NotApplicable] | None = None
+    reference: str = ""
+    """The theorem or section of the paper, or a word on going beyond it; if empty, the rule's."""
+    target: Literal["labels", "scores", "features", ""] = ""
+    """What it is after; if empty, labels for a feature party, unless the name says otherwise, and else features."""
+    act: Callable[[AttackStage], Claims] | None = None
+
+    def __post_init__(self) -> None:
+        is_on_features = self.by == "label" or self.name.startswith("feature-")
+        target = self.target or ("features" if is_on_features else "labels")
+        object.__setattr__(self, "target", target)
+        object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, target).reference)
+
+    is_budgeted: bool = False
+    """Whether it trains again, for as many epochs as its work budget allows."""
 
     @property
-    def reference(self) -> str:
-        return rule_for(self.name, self.by, self.target).reference
+    def is_passive(self) -> bool:
+        """Whether it needs no more than a view."""
+        return self.read is not None
+
+    def __call__(self, view: View) -> Claim | NotApplicable:
+        """Read one view; for passive attacks."""
+        if self.read is None:
+            raise DataError(f"{self.name} needs runs of its own; plumbob.audit gives it those")
+        return self.read(view)
+
+    def claims(self, stage: AttackStage) -> Sequence[Claim | NotApplicable]:
+        """What it believes after all that it does on this stage."""
+        if self.act is None:
+            return [self(stage.view)]
+        answer = self.act(stage)
+        return answer if isinstance(answer, Sequence) else [answer]

@@ -15,12 +15,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from plumbob.lab.attacks.equations import label_weight, noise_on_residuals, solved_steps, why_no_sums
-from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 
 LEAST_WEIGHT = 1e-9
 
 
-def recover_labels(view: View) -> LabelClaim | NotApplicable:
+def recover_labels(view: View) -> Claim | NotApplicable:
     """Average each row's visits, each weighted by how much of the residual its batch determines."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
@@ -36,7 +36,7 @@ def recover_labels(view: View) -> LabelClaim | NotApplicable:
         met.append(solution.rank == len(batch))
     has_answer = weights > LEAST_WEIGHT
     means = np.divide(totals, weights, out=np.full(view.rows, np.nan), where=has_answer)
-    return LabelClaim(
+    return Claim.of_labels(
         -means / label_weight(view),
         np.zeros(view.rows, dtype=bool),
         conditions(view, float(visits.mean()), float(np.mean(met))),

@@ -37,26 +37,25 @@ from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.fixed_point import IntegerMatrix
 from plumbob.data import sampled_rows
 from plumbob.lab.attacks.hooks import (
-    ActiveAttack,
     Bare,
     Hook,
     Reading,
     Summing,
     SumsHook,
+    attack_with_hook,
     exact_product,
     is_noisy,
     label_size,
     label_unit,
     narrow_residual,
 )
-from plumbob.lab.attacks.interface import Condition, NotApplicable
+from plumbob.lab.attacks.interface import Condition, NotApplicable, View
 from plumbob.lab.exchange.packing import Slots, centred
-from plumbob.lab.exchange.schedule import profile_of
+from plumbob.lab.exchange.profiles import profile_of
 from plumbob.plan import Plan
 from plumbob.protocol.openings import WEIGHTS, columns_of
 from plumbob.protocol.party import TrainingParty
-from plumbob.protocol.shares.shape import has_penalty_products
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
 
@@ -167,6 +166,16 @@ class Choosing(Hook):
         self.preferred = preferred
         """Training rows that it would most like to read, in order; all others come after them."""
 
+    def prepare(self, view: View, positives: int) -> None:
+        """Prefer people whom the party's part of an honest run leaves in doubt.
+
+        They are those nearest to the threshold that gives as many positives as there are.
+        """
+        if len(view.weights) and view.X.shape[1]:
+            scores = view.X @ view.weights
+            threshold = np.sort(scores)[-max(1, positives)]
+            self.preferred = tuple(np.argsort(np.abs(scores - threshold), kind="stable").tolist())
+
     def ordered(self, me: TrainingParty) -> NDArray[np.intp]:
         """All training rows: chosen ones, then preferred ones, then the others."""
         everybody = dict.fromkeys([*self.chosen, *self.preferred, *range(len(me.shard))])
@@ -252,7 +261,7 @@ class OpenedWeights(Choosing, Bare):
     From zero weights, superincreasing columns in the first pass and zeros after it.
     """
 
-    def laid(self, me: LatticeParty, step: int) -> NDArray[np.int64]:
+    def laid(self, me: SharesParty, step: int) -> NDArray[np.int64]:
         everybody = super().laid(me, step)
         if not self.is_bare(me.plan):
             chosen = self.wanted(me)
@@ -265,24 +274,24 @@ class OpenedWeights(Choosing, Bare):
         """Whether the first residuals are labels and nothing else."""
         return residuals_are_labels(plan, 1) and not plan.weighs_rows
 
-    def wanted(self, me: LatticeParty) -> NDArray[np.intp]:
+    def wanted(self, me: SharesParty) -> NDArray[np.intp]:
         return np.array(self.chosen or self.places(me), dtype=np.intp)[: me.columns]
 
-    def places(self, me: LatticeParty) -> NDArray[np.intp]:
+    def places(self, me: SharesParty) -> NDArray[np.intp]:
         """The rows of the first pass, in the order in which they would be read."""
         ordered = self.ordered(me)
         return ordered[np.isin(ordered, sampled_rows(me.session.seed, len(me.shard), first_rows(me)))]
 
-    def counts(self, me: LatticeParty) -> tuple[int, ...]:
+    def counts(self, me: SharesParty) -> tuple[int, ...]:
         """How many people each column carries."""
         bits = feature_encoding(me.plan, len(me.shard)).bits
         return spread(first_rows(me), me.columns, bits - 1 - _lowest_bit(me))
 
-    def after(self, me: LatticeParty) -> None:
+    def after(self, me: SharesParty) -> None:
         if len(me.weights):
             self.readings.append(self.first_labels(me) if self.is_bare(me.plan) else self.mean_residuals(me))
 
-    def first_labels(self, me: LatticeParty) -> Reading:
+    def first_labels(self, me: SharesParty) -> Reading:
         """Every weight is the first step's sum of labels times powers of two, and what momentum makes of it later."""
         label = label_size(me)
         unit = label * first_rate(me) * 2.0 ** (_lowest_bit(me) - me.plan.feature_bits)
@@ -293,36 +302,36 @@ class OpenedWeights(Choosing, Bare):
         signs = [sign for total, count in zip(odd, self.counts(me), strict=True) for sign in signs_in(total, count)]
         return Reading(1, self.places(me)[: len(signs)], label * np.array(signs, dtype=np.float64))
 
-    def mean_residuals(self, me: LatticeParty) -> Reading:
+    def mean_residuals(self, me: SharesParty) -> Reading:
         """The mean of each column's target's residuals."""
         chosen = self.wanted(me)
         return Reading(me.plan.passes(len(me.shard)), chosen, self.moved(me)[: len(chosen)])
 
-    def targets(self, me: LatticeParty) -> NDArray[np.intp]:
+    def targets(self, me: SharesParty) -> NDArray[np.intp]:
         return np.union1d(self.wanted(me), self.readings[0].rows) if self.readings else np.zeros(0, dtype=np.intp)
 
-    def conditions(self, me: LatticeParty) -> tuple[Condition, ...]:
+    def conditions(self, me: SharesParty) -> tuple[Condition, ...]:
         people = float(len(self.targets(me)))
         return (Condition("people read from opened weights", people, "at least 1", people >= 1, CHOSEN_ROWS.reference),)
 
 
-def first_rate(me: LatticeParty) -> float:
+def first_rate(me: SharesParty) -> float:
     """How far a residual of 1 moves a weight in the first step, for a feature of 1."""
     return me.plan.rate / first_rows(me)
 
 
-def first_rows(me: LatticeParty) -> int:
+def first_rows(me: SharesParty) -> int:
     """How many rows the first pass has."""
     return me.plan.levels(len(me.shard))[0].rows
 
 
-def _lowest_bit(me: LatticeParty) -> int:
+def _lowest_bit(me: SharesParty) -> int:
     """The lowest bit of a feature that moves the opened weight by at least two of its last places."""
     moved = label_size(me) * first_rate(me)
     return max(0, math.ceil(me.plan.feature_bits - WEIGHTS.fraction_bits + 1 - math.log2(moved)))
 
 
-def _entry(me: LatticeParty) -> int:
+def _entry(me: SharesParty) -> int:
     """The largest entry that a promise about rows allows: whoever breaks the bound is outside the promise."""
     if me.plan.noise != "rows":
         return 1 << me.plan.feature_bits
@@ -333,7 +342,7 @@ def _entry(me: LatticeParty) -> int:
 def echo(plan: Plan, rows: int) -> float:
     """What is left of a first step of length 1 after all passes, if the later ones add nothing."""
     velocity = moved = 1.0
-    pull = 0.0 if has_penalty_products(plan) else plan.rate * plan.l2
+    pull = 0.0 if plan.is_whitened else plan.rate * plan.l2
     for _ in range(plan.passes(rows) - 1):
         velocity = plan.momentum * velocity - pull * moved
         moved += velocity
@@ -349,5 +358,5 @@ def arm(plan: Plan, name: str) -> Choosing | NotApplicable:
     return OpenedWeights() if plan.kind.has_lattices else ChosenRows()
 
 
-CHOSEN_ROWS = ActiveAttack("label-chosen-rows", "features", arm)
+CHOSEN_ROWS = attack_with_hook("label-chosen-rows", "features", arm)
 ATTACKS = (CHOSEN_ROWS,)

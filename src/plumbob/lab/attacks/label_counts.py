@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.lab.attacks.equations import label_weight, noise_on_residuals
-from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.label_only import has_labels_alone, label_equations
 from plumbob.protocol.openings import WEIGHTS
 
@@ -44,7 +44,7 @@ class TwoValuedColumn:
     is_exact: bool
 
 
-def recover_labels(view: View) -> LabelClaim | NotApplicable:
+def recover_labels(view: View) -> Claim | NotApplicable:
     """Give every counted row the rate of its categories."""
     if reason := why_nothing_to_count(view):
         return NotApplicable(reason)
@@ -58,7 +58,7 @@ def recover_labels(view: View) -> LabelClaim | NotApplicable:
         beliefs[counted.rows[is_pure]], is_determined[counted.rows[is_pure]] = combined[is_pure], True
     if not columns:
         return NotApplicable("no own column has exactly two values in a batch that could be counted")
-    return LabelClaim(beliefs, is_determined, conditions(view, columns))
+    return Claim.of_labels(beliefs, is_determined, conditions(view, columns))
 
 
 def why_nothing_to_count(view: View) -> str | None:

@@ -12,12 +12,14 @@ from itertools import product
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.rules.label_enumeration import CLUSTERS
 from plumbob.lab.attacks.equations import label_weight, why_no_sums
-from plumbob.lab.attacks.interface import Attack, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, NotApplicable, View
+
+CLUSTERS = 8
+"""How many groups of rows get every combination of labels."""
 
 
-def recover_labels(view: View) -> LabelClaim | NotApplicable:
+def recover_labels(view: View) -> Claim | NotApplicable:
     """Give every row the label of its group."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
@@ -26,7 +28,7 @@ def recover_labels(view: View) -> LabelClaim | NotApplicable:
     rows = view.batches[0].rows
     groups = groups_of(view.X, min(CLUSTERS, len(rows), len(np.unique(view.X, axis=0))))
     sides = best_sides(group_sums(view.X[rows], groups[rows], CLUSTERS), -view.sums[0] / label_weight(view))
-    return LabelClaim(sides[groups], np.zeros(view.rows, dtype=bool))
+    return Claim.of_labels(sides[groups])
 
 
 def groups_of(X: Matrix, clusters: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:

@@ -24,7 +24,7 @@ from scipy import linalg, optimize
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Batch
 from plumbob.lab.attacks.equations import Solution, label_weight, noise_on_residuals, solve, sum_error, why_no_sums
-from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 
 SECONDS = 120.0
 """Seconds for all batches together; what is not decoded by then stays inferred."""
@@ -63,7 +63,7 @@ class LabelEquations:
         return bool(np.all(np.abs(labels @ self.X - self.sums) <= self.tolerances))
 
 
-def recover_labels(view: View, seconds: float = SECONDS) -> LabelClaim | NotApplicable:
+def recover_labels(view: View, seconds: float = SECONDS) -> Claim | NotApplicable:
     """Decode batch by batch; what one batch determines is known in the next."""
     if reason := why_no_sums(view) or why_not_alone(view):
         return NotApplicable(reason)
@@ -87,7 +87,7 @@ def recover_labels(view: View, seconds: float = SECONDS) -> LabelClaim | NotAppl
             beliefs[rows] = labels
             is_determined[rows] = is_certain(reduced.X, labels) & (spare[-1] >= SPARE_BITS)
     found = conditions(view, len(steps), float(np.median(loads)), float(np.median(spare)), float(is_determined.mean()))
-    return LabelClaim(beliefs, is_determined, found)
+    return Claim.of_labels(beliefs, is_determined, found)
 
 
 def why_not_alone(view: View) -> str | None:

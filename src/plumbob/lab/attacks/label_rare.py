@@ -21,11 +21,11 @@ from itertools import islice
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.stacking import whitened
 from plumbob.data import Batch, steps_per_epoch
 from plumbob.lab.attacks.equations import label_weight, why_no_sums
-from plumbob.lab.attacks.interface import Attack, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, NotApplicable, View
 from plumbob.lab.attacks.label_stacked import growth_until
+from plumbob.lab.attacks.stacking import whitened
 
 SHARE = 0.01
 """The share of the rarer class that the attacker guesses; it may be ten times off."""
@@ -61,7 +61,7 @@ class BatchReading:
     """How far scores have come towards their end."""
 
 
-def recover_rare_labels(view: View, share: float = SHARE) -> LabelClaim | NotApplicable:
+def recover_rare_labels(view: View, share: float = SHARE) -> Claim | NotApplicable:
     """Labels of all rows, of which this share or so is in the rarer class."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
@@ -75,7 +75,7 @@ def recover_rare_labels(view: View, share: float = SHARE) -> LabelClaim | NotApp
     sign = rarer_class(view, whitening)
     readings = list(_readings(view, whitening, sign))
     log_odds = decoded(readings, view.rows, float(np.log(share / (1.0 - share))))
-    return LabelClaim(sign * log_odds, np.zeros(view.rows, dtype=bool))
+    return Claim.of_labels(sign * log_odds)
 
 
 def rarer_class(view: View, whitening: Matrix) -> int:

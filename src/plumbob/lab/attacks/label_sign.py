@@ -23,7 +23,7 @@ from plumbob.checking import study
 from plumbob.data import largest_batch
 from plumbob.lab import bounds
 from plumbob.lab.attacks.equations import Solution, label_weight, noise_on_residuals, solved_steps, why_no_sums
-from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.plan.sigmoids import CUBIC, LINEAR
 
 FOLD = math.sqrt(-LINEAR / (3.0 * CUBIC))
@@ -33,21 +33,21 @@ HIGHEST = FOLD * LINEAR * 2.0 / 3.0
 START_FAILURE = 0.05
 """The chance that the bound on a random start's scores is wrong."""
 
-Rule = Callable[[View, Vector, Vector], Vector]
+SignRule = Callable[[View, Vector, Vector], Vector]
 """Turns a view, residuals and own scores into beliefs; NaN where a residual says nothing."""
 
 
-def recover_labels(view: View) -> LabelClaim | NotApplicable:
+def recover_labels(view: View) -> Claim | NotApplicable:
     """The labels from the sign of a residual without the attacker's part of the score."""
     return by_rule(view, without_own_scores)
 
 
-def recover_labels_by_criterion(view: View) -> LabelClaim | NotApplicable:
+def recover_labels_by_criterion(view: View) -> Claim | NotApplicable:
     """The paper's own rule, -sign(residual), for comparison."""
     return by_rule(view, plain_sign)
 
 
-def by_rule(view: View, rule: Rule) -> LabelClaim | NotApplicable:
+def by_rule(view: View, rule: SignRule) -> Claim | NotApplicable:
     """The claim of a rule from the best visit to each row."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
@@ -55,7 +55,7 @@ def by_rule(view: View, rule: Rule) -> LabelClaim | NotApplicable:
     is_noisy = view.plan.noise != "none"
     # A residual that is unique and noisy still determines nothing.
     is_determined = visits.is_determined & (not is_noisy) & np.isfinite(visits.beliefs)
-    return LabelClaim(visits.beliefs, is_determined, tuple(conditions(view, visits)))
+    return Claim.of_labels(visits.beliefs, is_determined, tuple(conditions(view, visits)))
 
 
 def without_own_scores(view: View, residuals: Vector, own_scores: Vector) -> Vector:
@@ -100,7 +100,7 @@ class Visits:
     """The share of the batches used whose rank is their number of rows."""
 
 
-def best_visits(view: View, rule: Rule) -> Visits:
+def best_visits(view: View, rule: SignRule) -> Visits:
     """Go through the epochs until every row is determined; without reshuffling the first one says all."""
     beliefs, scores = np.full(view.rows, np.nan), np.full(view.rows, np.nan)
     left_open, steps = np.full(view.rows, np.inf), np.zeros(view.rows, dtype=np.intp)

@@ -16,10 +16,10 @@ import math
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.stacking import DAMPING, Stack, boxed, growth_after, solved, stack_of, whitened
 from plumbob.data import steps_per_epoch
 from plumbob.lab.attacks.equations import label_weight, noise_on_residuals, why_no_sums
-from plumbob.lab.attacks.interface import Attack, Condition, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
+from plumbob.lab.attacks.stacking import DAMPING, Stack, boxed, growth_after, solved, stack_of, whitened
 
 ENOUGH = 4.0
 """Equations per unknown beyond which another epoch only adds drift; noise needs all of them."""
@@ -27,7 +27,7 @@ MOST_ENTRIES = 40_000_000
 """Most entries of the system: half a gigabyte."""
 
 
-def recover_labels(view: View) -> LabelClaim | NotApplicable:
+def recover_labels(view: View) -> Claim | NotApplicable:
     """Labels of all rows from all steps at once."""
     if reason := why_no_sums(view):
         return NotApplicable(reason)
@@ -43,7 +43,7 @@ def recover_labels(view: View) -> LabelClaim | NotApplicable:
     # A row that no batch held, or that is 0 in all own columns, has no equation.
     beliefs[stack.matrix.getnnz(axis=0) == 0] = np.nan
     found = tuple(conditions(view, whitening.shape[1], epochs))
-    return LabelClaim(beliefs, np.zeros(view.rows, dtype=bool), found)
+    return Claim.of_labels(beliefs, conditions=found)
 
 
 def epochs_to_stack(view: View, columns: int) -> int:

@@ -5,19 +5,17 @@ the more, the more columns there are for each row. Every other attack is judged 
 against guessing.
 """
 
-import numpy as np
-
-from plumbob.lab.attacks.interface import Attack, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks.interface import Attack, Claim, NotApplicable, View
 
 
-def labels_of_weights(view: View) -> LabelClaim | NotApplicable:
+def labels_of_weights(view: View) -> Claim | NotApplicable:
     """The own part of every training row's score, its middle at the mean."""
     if not len(view.weights):
         return NotApplicable("no weight was opened to this party")
     if not view.X.shape[1]:
         return NotApplicable("this party has no columns, so no weight was opened to it")
     scores = view.X @ view.weights
-    return LabelClaim(scores - scores.mean(), np.zeros(view.rows, dtype=bool), is_beside_guessing=True)
+    return Claim.of_labels(scores - scores.mean(), is_beside_guessing=True)
 
 
 OWN_WEIGHTS = Attack("own-weights", "features", labels_of_weights)

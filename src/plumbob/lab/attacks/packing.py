@@ -21,40 +21,49 @@ step. If that covers the batch, it calculates the honest sums itself from what i
 every step; otherwise it attacks in the first step only, whose gradient it never gets, and its model is a step short
 there.
 
-Feature party: the other parts of residuals carry the labels. Label party: they are the peer's scores.
+Feature party: the other parts of residuals carry the labels. Label party: they are the peer's scores, and from the
+scores of every visit follow the values of a peer's only column (`recover_column`), as from solved ones in section 3:
+here at batches that no gradient of own columns solves.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plumbob.arrays import Matrix
 from plumbob.checking.study import Widths
 from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.fixed_point import sum_bits
 from plumbob.data import largest_batch
 from plumbob.lab import bounds
+from plumbob.lab.attacks.equations import label_weight, noise_on_residuals
+from plumbob.lab.attacks.feature_chain import chained_feature
+from plumbob.lab.attacks.feature_single import single_feature
 from plumbob.lab.attacks.hooks import (
-    ActiveAttack,
+    Reading,
     Summing,
     SumsHook,
+    attack_with_hook,
     exact_product,
     narrow_residual,
     own_generator,
     signed_digits,
     solve_exactly,
 )
-from plumbob.lab.attacks.interface import Condition, NotApplicable
+from plumbob.lab.attacks.interface import Claim, Condition, NotApplicable, View
+from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns
 from plumbob.lab.exchange.limbs import concatenate
 from plumbob.lab.exchange.packing import Slots, centred
 from plumbob.lab.exchange.paillier import EncryptedVector
-from plumbob.lab.exchange.profiles import Profile
-from plumbob.lab.exchange.schedule import profile_of
+from plumbob.lab.exchange.profiles import Profile, profile_of
 from plumbob.plan import Plan
 from plumbob.protocol.openings import columns_of
 
 # Narrow auxiliary features leave more slots than features of the plan's width; the solve is exact all the same.
 AUXILIARY = Encoding(0, 7)
+NEAR_A_MULTIPLE = 0.4
+"""Distance from a multiple, in units, within which all of many values lie by chance in no run worth reading."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +223,7 @@ class TruncatedPacking(SumsHook):
         rows, bits = largest_batch(len(me.shard), me.plan), me.slots.reply_bits
         bound, needed = bounds.readable_residuals(bits, me.plan.residual_bits), f"at least the batch, {rows} rows"
         name = f"residuals that {bits} bits of replies can carry per step"
-        return (Condition(name, bound, needed, bound >= rows, 'docs/protocol.md, "Replies"'),)
+        return (Condition(name, bound, needed, bound >= rows, 'docs/exchange.md, "Replies"'),)
 
 
 def joined(slots: Slots, sums: Sequence[int]) -> list[int]:
@@ -224,6 +233,54 @@ def joined(slots: Slots, sums: Sequence[int]) -> list[int]:
         centred(sum(one << place * slots.slot_bits for place, one in enumerate(sums[start:][: slots.per_reply])), size)
         for start, size in zip(starts, slots.moduli, strict=True)
     ]
+
+
+def recover_column(view: View, readings: Sequence[Reading]) -> Claim | NotApplicable:
+    """The values of the peers' only column from the scores that were read, up to one sign."""
+    if (columns := peer_columns(view)) != 1:
+        return NotApplicable(f"the peers have {columns} columns; values follow from scores of exactly one")
+    history = history_of(view, readings)
+    # The chain needs every score of two epochs; ratios take what there is.
+    recover = chained_feature if history.is_known.all() and view.plan.passes(view.rows) > 1 else single_feature
+    claim = recover(view, history)
+    return claim if isinstance(claim, NotApplicable) else replace(claim, values=on_grid(claim.values, view.plan))
+
+
+def history_of(view: View, readings: Sequence[Reading]) -> ScoreHistory:
+    """The peers' scores as they were read, one entry for each visit of a row."""
+    read = np.full((len(view.batches) + 1, view.rows), np.nan)
+    for reading in readings:
+        read[reading.step, reading.rows] = reading.residuals
+    batches = view.batches
+    row = np.concatenate([batch.rows for batch in batches])
+    step = np.repeat(np.arange(len(batches)), [len(batch) for batch in batches])
+    score = read[step + 1, row]
+    unit = 2.0**view.plan.residual_bits
+    labels = label_weight(view) * (np.full(view.rows, np.nan) if view.signs is None else view.signs)
+    own = [own_scores - labels[batch.rows] for batch, _, own_scores, _ in view.steps()]
+    residual = score + np.rint(np.concatenate(own) * unit) / unit
+    return ScoreHistory(
+        rows=view.rows,
+        row=row,
+        step=step,
+        residual=residual,
+        guess=np.nan_to_num(residual),
+        score=score,
+        error=np.full(len(row), max(view.residual_rounding, noise_on_residuals(view))),
+        lower=score,
+        upper=score,
+        rate=np.array([view.plan.rate * view.sigmoid.gradient_scale / len(batch) for batch in batches]),
+        decay=1.0 - view.plan.rate * view.plan.l2,
+        epoch=np.array([batch.epoch for batch in batches]),
+    )
+
+
+def on_grid(values: Matrix, plan: Plan) -> Matrix:
+    """The values as training had them: multiples of a public unit, if all of them lie near one."""
+    units = np.ldexp(values, plan.feature_bits)
+    nearest = np.rint(units)
+    is_near = bool(np.nanmax(np.abs(units - nearest)) < NEAR_A_MULTIPLE)
+    return np.asarray(np.ldexp(nearest, -plan.feature_bits) if is_near else values, dtype=np.float64)
 
 
 def arm(plan: Plan, name: str) -> SumsHook | NotApplicable:
@@ -237,4 +294,7 @@ def arm(plan: Plan, name: str) -> SumsHook | NotApplicable:
     return OneHotPacking() if plan.replies == "paper" else TruncatedPacking()
 
 
-ATTACKS = (ActiveAttack("packing", "features", arm), ActiveAttack("packing", "label", arm))
+ATTACKS = (
+    attack_with_hook("packing", "features", arm, "labels"),
+    attack_with_hook("packing", "label", arm, "scores"),
+)

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Places, Vector
-from plumbob.checking.rules import rule_for
 from plumbob.data import Batch
 from plumbob.lab.attacks.equations import factorise, label_weight, noise_on_residuals, sum_error
-from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.label_sign import HIGHEST, minimax_scores, without_own_scores
 from plumbob.model import logistic
 from plumbob.plan.settings import label_scale
@@ -232,7 +231,7 @@ def recover_scores(view: View) -> Claim | NotApplicable:
     values[history.row[history.is_known], 0] = history.score[history.is_known]
     last[history.row] = np.arange(len(history.row))
     is_determined = np.isfinite(values[:, 0]) & history.is_known[last] & (noise_on_residuals(view) == 0)
-    return ValueClaim("scores", peers_name(view), values, is_determined, "nothing", history.conditions())
+    return Claim("scores", peers_name(view), values, is_determined, "nothing", history.conditions())
 
 
 def peers_name(view: View) -> str:
@@ -251,9 +250,4 @@ def usual_size(view: View) -> float:
     return min(1.0, limit)
 
 
-PEER_SCORES = Attack(
-    "feature-geometry",
-    "label",
-    recover_scores,
-    rule_for("feature-geometry", "label", "scores").reference,
-)
+PEER_SCORES = Attack("feature-geometry", "label", recover_scores, target="scores")

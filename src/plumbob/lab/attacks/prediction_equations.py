@@ -9,15 +9,15 @@ for granted, so what it reaches degrades at most. Cost: one least-squares solve.
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.rules.prediction_equations import unknown_weights
+from plumbob.checking.figures import Figures
 from plumbob.lab.attacks.chosen_labels import solved
-from plumbob.lab.attacks.interface import AttackStage, StagedAttack, ValueClaim, WeightsClaim
+from plumbob.lab.attacks.interface import Attack, AttackStage, Claim
 from plumbob.lab.attacks.peer_scores import peer_columns, peers_name
 
 
-def act(stage: AttackStage) -> list[WeightsClaim | ValueClaim]:
+def act(stage: AttackStage) -> list[Claim]:
     """Solve for the peers' weights, and for the columns of every scored row that is not known."""
-    view, known = stage.view, unknown_weights(stage.view.plan)
+    view, known = stage.view, Figures.of(stage.view.plan).unknown_weights
     answered = min(stage.scored, view.rows)
     if answered < known or not peer_columns(view):
         return []
@@ -37,10 +37,9 @@ def act(stage: AttackStage) -> list[WeightsClaim | ValueClaim]:
     why = f"With the columns of {known} scored rows known from elsewhere, the scores give the weights"
     # One column, and weights that are opened: each score less the asker's own part is that column times one number.
     is_plain = len(weights) == 1 and not view.plan.is_closed
-    nothing = np.zeros(view.rows, dtype=bool)
     return [
-        WeightsClaim(against, weights, why, n=known, is_conditional=True),
-        ValueClaim("features", against, values, nothing, is_conditional=not is_plain),
+        Claim("weights", against, weights[:, None], remark=why, targets=np.arange(known), is_conditional=True),
+        Claim("features", against, values, is_conditional=not is_plain),
     ]
 
 
@@ -50,4 +49,4 @@ def smallest_columns(parts: Vector, weights: Vector) -> Matrix:
     return np.outer(parts / size, weights) if size > 0 else np.full((len(parts), len(weights)), np.nan)
 
 
-ATTACKS = (StagedAttack("prediction-equations", "label", act),)
+ATTACKS = (Attack("prediction-equations", "label", act=act),)

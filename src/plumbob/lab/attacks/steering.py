@@ -26,11 +26,11 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Encoded
 from plumbob.data import largest_batch
 from plumbob.lab.attacks.equations import noise_on_residuals
-from plumbob.lab.attacks.hooks import ActiveAttack, Summing, SumsHook, label_size
-from plumbob.lab.attacks.interface import Condition, NotApplicable, ValueClaim, View
+from plumbob.lab.attacks.hooks import Summing, SumsHook, attack_with_hook, label_size
+from plumbob.lab.attacks.interface import Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.peer_scores import peers_name
+from plumbob.lab.exchange.packing import slots_for
 from plumbob.lab.exchange.party import LARGEST_SCORE
-from plumbob.lab.exchange.schedule import slots_for
 from plumbob.plan import Plan
 from plumbob.protocol.openings import columns_of
 
@@ -121,11 +121,11 @@ class Steering(SumsHook):
         halves: Matrix = (pairs[:, 0] - pairs[:, 1] + between) / (2.0 * self.push(me))
         return halves
 
-    def believed(self, me: Summing, view: View) -> ValueClaim:
+    def believed(self, me: Summing, view: View) -> Claim:
         targets, values = self.targets(me), np.full((view.rows, peer_columns(me)), np.nan)
         values[targets] = self.recovered(me)
         is_whole = ~np.isnan(values).any(axis=1) & (noise_on_residuals(view) == 0) & is_complete(me)
-        return ValueClaim("features", peers_name(view), values, is_whole, self.left_open, self.conditions(me), targets)
+        return Claim("features", peers_name(view), values, is_whole, self.left_open, self.conditions(me), targets)
 
     @abstractmethod
     def recovered(self, me: Summing) -> Matrix:
@@ -243,6 +243,6 @@ def arm(plan: Plan, name: str) -> Steering | NotApplicable:
 
 
 ATTACKS = (
-    ActiveAttack("steering", "label", arm, target="features"),
-    ActiveAttack("steering", "features", arm, target="features"),
+    attack_with_hook("steering", "label", arm),
+    attack_with_hook("steering", "features", arm, "features"),
 )

@@ -3,42 +3,71 @@
 Rows are as training saw them, and nothing is encrypted where nothing else matters.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Matrix, Vector
-from plumbob.data import Column, Table
-from plumbob.lab.attacks import View
-from plumbob.lab.attacks.hooks import hooked
+from plumbob.arrays import Labels, Matrix, Vector
+from plumbob.data import Column, Shard, Table, build_shard
+from plumbob.errors import RemoteProtocolError
+from plumbob.lab.attacks import Claim, NotApplicable, View
+from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.interface import HONEST, Changed
+from plumbob.lab.attacks.label_stacked import MOST_ENTRIES
 from plumbob.lab.audit.truth import Truth
+from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.simulate import Run, train
+from plumbob.lab.simulate.unhidden import UnhiddenEngine
 from plumbob.plan import KEYS, Plan
 from plumbob.protocol.openings import OPENED_SCORES
-from plumbob.protocol.party import party_class
-from plumbob.protocol.transcript import Transcript
+from plumbob.protocol.party import AfterStep, TrainingParty, party_class
 
+# Rows x columns x epochs that an active attack trains on again: about two minutes on two cores.
+CELLS = 50_000_000
+# Real Paillier and Okamoto-Uchiyama ciphertexts take about eight times as long as unhidden ones and as lattices.
+ENCRYPTED_COST = 8
 NO_EVIDENCE = {"evidence": "none", "days": 0, "auditors": {}}
 """Nobody replays a run that an attack has to itself, and what is calculated in the clear cannot be replayed."""
 
 
-def run_again(truth: Truth) -> Truth:
-    """The same training of the same rows in the clear: with everybody's weights, and views as in `exchange`."""
-    return Truth.of(train(in_clear(plan_again(truth)), tables_again(truth)))
+def train_again(
+    truth: Truth,
+    plan: Plan,
+    *,
+    labels: Labels | None = None,
+    only: NDArray[np.intp] | None = None,
+    instead: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
+    paillier: PaillierEngine | None = None,
+    progress: AfterStep | None = None,
+) -> Run:
+    """Train on the run's own rows as training saw them, but for `labels`; `only` some of the rows are brought."""
+    tables = tables_again(truth)
+    if labels is not None:
+        name = truth.plan.label_party.name
+        tables[name] = replace(tables[name], labels=labels)
+    if only is not None:
+        tables = {name: table.take(only) for name, table in tables.items()}
+    shards = {name: _as_it_is(plan, name, table) for name, table in tables.items()}
+    return train(plan, tables, shards=shards, instead=instead, paillier=paillier, progress=progress)
+
+
+def _as_it_is(plan: Plan, name: str, table: Table) -> Shard:
+    """Rows that were scaled with all of a party's file, and clipped: doing so once more would make others of them."""
+    split = {party.name: party.features for party in plan.learners}
+    bits = {"feature_bits": plan.feature_bits, "intercept": plan.intercept}
+    plain = Plan.for_columns(tuple(split.values()), protocol="clear", scale="none", learning_rate=1.0, **bits)
+    return build_shard(table, plain, plain.learners[list(split).index(name)].name, b"")
 
 
 def plan_again(truth: Truth) -> Plan:
-    """The plan for the same training of rows that are prepared already, with the same widths."""
-    plan = truth.plan.on(truth.rows)
-    # Scaling what is scaled changes nothing, and the plan's widths rest on it; scaling what was clipped would.
-    scale = "none" if plan.joint_norm else plan.scale
-    # The public rate is for whitened columns, and these are, although the plan cannot say so again.
-    rate = plan.rate if plan.joint_norm else plan.learning_rate
-    as_they_are = {"missing": "refuse", "categorical": "refuse", "bins": 0, "test_share": 0.0, "rows": 0}
-    return plan.replace(**as_they_are, **NO_EVIDENCE, scale=scale, learning_rate=rate)
+    """The plan for the same training of all rows that the run was trained on."""
+    # Under noise for whole rows the public rule's passes and norm follow from the rows.
+    rows = truth.rows if truth.plan.noise == "rows" else 0
+    return truth.plan.replace(test_share=0.0, rows=rows, **NO_EVIDENCE)
 
 
 def tables_again(truth: Truth) -> dict[str, Table]:
@@ -58,48 +87,51 @@ def in_clear(plan: Plan) -> Plan:
     # What was the protocol's own default must not become that of `clear`: it would be another training.
     same = {key.name: getattr(plan, key.name) for key in KEYS if key.is_fitted}
     # Outside the public rule, how many passes there are depends on the protocol.
-    same["epochs"] = plan.epochs if plan.follows_rule else plan.passes_without_sample
+    same["epochs"] = plan.epochs if plan.follows_rule and plan.noise == "none" else plan.passes_without_sample
+    same["row_norm"] = plan.joint_norm
     plain = {"replies": "packed", "open": "own", "unmasked_gradients_for_the_arbiter": False}
-    return plan.replace(protocol="clear", parties=plan.learners, lattice_set=0, **{**same, **plain, **NO_EVIDENCE})
+    return plan.replace(protocol="clear", parties=plan.learners, **{**same, **plain, **NO_EVIDENCE})
 
 
-def as_seen_under(plan: Plan, run: Run) -> Run:
-    """A run of `clear` with the views that the plan's own protocol would have given."""
-    transcripts = {name: _as_seen(plan, transcript) for name, transcript in run.transcripts.items()}
-    record = replace(
-        run.record,
-        plan=plan.to_toml(),
-        parsed_plan=plan,
-        plan_hash=plan.hash(),
-        protocol=plan.protocol,
-        transcripts=transcripts,
-    )
-    return Run(record, transcripts, run.model)
-
-
-def _as_seen(plan: Plan, transcript: Transcript) -> Transcript:
-    seen = replace(transcript, plan=plan.to_toml())
-    if plan.kind.shows_gradients:
-        return seen
-    weights = transcript.weights if plan.opens_weights else np.zeros(0)
-    return replace(seen, sums=np.zeros((len(transcript.sums), 0)), weights=weights)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(repr=False, eq=False)
 class RunsAgain:
     """One attacker's stage: the same rows and plan, except for what it changes."""
 
     truth: Truth
     by: str
     scored: int
+    progress: AfterStep | None = None
+    """Hears of the steps of a run that the attacker takes part in."""
+    _own_run: Truth | None = None
+    """The truth about the last run that it took part in."""
 
     @property
     def view(self) -> View:
         return self.truth.views[self.by]
 
-    @property
-    def share_of_positives(self) -> float:
-        return float(self.truth.is_positive.mean())
+    def take_part(self, hook: Hook) -> Claim | NotApplicable:
+        hook.prepare(self.view, int(self.truth.is_positive.sum()))
+        plan = plan_again(self.truth)
+        if (epochs := epochs_within(plan, self.truth.rows)) < plan.passes(self.truth.rows):
+            plan = plan.replace(epochs=epochs)
+        attacker = {self.by: hooked(party_class(plan.kind), hook)}
+        engine = UnhiddenEngine() if plan.kind.lends_keys else None
+        self._own_run = None
+        try:
+            run = train_again(self.truth, plan, instead=attacker, paillier=engine, progress=self.progress)
+        except RemoteProtocolError as error:
+            return NotApplicable(f"The honest peer ended the run: {error}", is_refused=True)
+        again = Truth.of(run)
+        # What its own part of the model predicts is taken from the honest run: it may have spoilt its part in this one.
+        self._own_run = Truth(self.truth.plan, {**again.views, self.by: self.view})
+        return hook.claim(run.parties[self.by], again.views[self.by])
+
+    def truth_about(self, claim: Claim | NotApplicable) -> Truth:
+        """The truth that a claim is scored against: about weights, where everybody's are known."""
+        if isinstance(claim, Claim) and claim.target == "weights":
+            return self.opened
+        found, self._own_run = self._own_run or self.truth, None
+        return found
 
     def known(self, rows: NDArray[np.intp]) -> Matrix:
         return np.hstack([self.truth.features(name)[rows] for name in self._peers])
@@ -108,28 +140,17 @@ class RunsAgain:
         own = _at_their_mean(tables_again(self.truth)[self.by])
         return self._scores_after(changed, rows, own)
 
-    def shown(self, rows: NDArray[np.intp], own: Matrix | None = None, changed: Changed = HONEST) -> Vector:
+    def shown(self, rows: NDArray[np.intp], changed: Changed = HONEST) -> Vector:
         if changed is not HONEST:
             return self._scores_after(changed, rows)
-        joint = np.zeros(len(rows))
-        for name, view in self.opened.views.items():
-            X = own if own is not None and name == self.by else self.truth.views[name].X[rows]
-            joint += X @ view.weights
-        return self._as_opened(joint)
-
-    def weights(self, changed: Changed) -> Vector:
-        """The weights in the units of the recorded run: a run on other rows scales its columns slightly differently."""
-        run = self._run(changed)
-        own = run.model.parts[self.by].encode(tables_again(self.truth)[self.by])
-        own_scores = own @ run.transcripts[self.by].weights
-        design = np.column_stack([self.truth.features(self.by), np.ones(self.truth.rows)])
-        return np.asarray(np.linalg.lstsq(design, own_scores, rcond=None)[0][:-1], dtype=np.float64)
+        parts = (self.truth.views[name].X[rows] @ view.weights for name, view in self.opened.views.items())
+        return self._as_opened(np.sum(list(parts), axis=0))
 
     @cached_property
     def opened(self) -> Truth:
         """The recorded run with everybody's weights; where they stay shared, the same training in the clear."""
         has_weights = all(len(view.weights) for view in self.truth.views.values() if view.X.shape[1])
-        return self.truth if has_weights else run_again(self.truth)
+        return self.truth if has_weights else Truth.of(train_again(self.truth, in_clear(plan_again(self.truth))))
 
     @property
     def _peers(self) -> list[str]:
@@ -144,19 +165,16 @@ class RunsAgain:
 
     def _run(self, changed: Changed) -> Run:
         """Run with a hook as it is, and without one in the clear: honest messages give the same numbers."""
-        plan, tables = plan_again(self.truth), tables_again(self.truth)
+        plan = plan_again(self.truth)
         if changed.hook is not None:
-            return train(plan, tables, instead={self.by: hooked(party_class(plan.kind), changed.hook)})
-        if changed.labels is not None:
-            tables[self.by] = replace(tables[self.by], labels=changed.labels)
-        if changed.only is not None:
-            tables = {name: table.take(changed.only) for name, table in tables.items()}
-        if changed.without is not None:
-            others = np.delete(np.arange(self.truth.rows), changed.without)
-            tables = {name: table.take(others) for name, table in tables.items()}
+            return train_again(self.truth, plan, instead={self.by: hooked(party_class(plan.kind), changed.hook)})
         # A plan's seed would give every run of `clear` the same noise, which no two runs of parties have.
         seed = plan.seed if plan.noise == "none" else 0
-        return train(in_clear(plan).replace(seed=seed), tables)
+        plan = in_clear(plan).replace(seed=seed)
+        if changed.only is not None and plan.batches != "full":
+            # Fewer rows than a batch has are one batch.
+            plan = plan.replace(batch_size=min(plan.batch_size, len(changed.only)))
+        return train_again(self.truth, plan, labels=changed.labels, only=changed.only)
 
     def _as_opened(self, scores: Vector) -> Vector:
         """The scores as they are opened: cut to their width where they are opened from shares."""
@@ -170,3 +188,30 @@ def _at_their_mean(table: Table) -> Table:
     """The table with columns that add only a constant to a score."""
     columns = (replace(column, values=np.full(len(table), np.mean(column.values))) for column in table.columns)
     return replace(table, columns=tuple(columns))
+
+
+# The budget of one attack's work, and the sentences about it in the output and in the report.
+
+
+def epochs_within(plan: Plan, rows: int) -> int:
+    """How many of the plan's epochs an active attack may run, at least one."""
+    is_cheap = plan.kind.has_lattices or plan.kind.lends_keys
+    cells = rows * plan.columns * (1 if is_cheap else ENCRYPTED_COST)
+    return max(1, min(plan.passes(rows), CELLS // max(1, cells)))
+
+
+def budget_note(plan: Plan, rows: int) -> str:
+    """A note for the record: what the attacks were allowed, and whether it was enough."""
+    epochs, passes = epochs_within(plan, rows), plan.passes(rows)
+    enough = f"all {passes}" if epochs == passes else f"the first {epochs} of {passes}"
+    return (
+        f"Work budget of each attack: an active one trains again for at most {CELLS:,} cells (rows x columns x epochs; "
+        f"encrypted ones count {ENCRYPTED_COST} times), here {enough} epochs; label-stacked solves at most "
+        f"{MOST_ENTRIES:,} entries."
+    )
+
+
+def shortened(truth: Truth) -> str:
+    """The sentence that a finding of an active attack adds where the budget was not enough; empty otherwise."""
+    epochs, passes = epochs_within(truth.plan, truth.rows), truth.plan.passes(truth.rows)
+    return "" if epochs == passes else f" Its budget allowed {epochs} of {passes} epochs; with more it may reach more."

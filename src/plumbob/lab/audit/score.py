@@ -15,21 +15,15 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
 from plumbob.checking.rules import RULES, assumes
-from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, NOT_APPLICABLE
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import percent
 from plumbob.errors import DataError
 from plumbob.lab.attacks import (
-    ActiveAttack,
     Attack,
     Claim,
     Condition,
-    LabelClaim,
     NotApplicable,
-    Reached,
-    StagedAttack,
-    ValueClaim,
     View,
-    WeightsClaim,
 )
 from plumbob.lab.audit.truth import Truth
 from plumbob.model import intervals, metrics
@@ -39,30 +33,27 @@ EXACT = 1e-6
 """How far a single weight may be off and still count as read."""
 
 
-AnyAttack = Attack | ActiveAttack | StagedAttack
-
-
-def scored(attack: AnyAttack, by: str, claim: Claim | NotApplicable, truth: Truth) -> list[Finding]:
+def scored(attack: Attack, by: str, claim: Claim | NotApplicable, truth: Truth) -> list[Finding]:
     """The findings of one attack by one party: one, or one for each party that it is about."""
     if isinstance(claim, NotApplicable):
-        return without_claim(attack, by, NOT_APPLICABLE, claim, truth)
-    if isinstance(claim, Reached):
-        findings = without_claim(attack, by, claim.verdict, NotApplicable(claim.why, claim.conditions), truth)
-        return [one for one in findings if claim.against in ("", one.against)]
-    if isinstance(claim, LabelClaim):
+        return _without_claim(attack, by, claim, truth)
+    if claim.target == "labels":
         return [_labels(attack, by, claim, truth)]
-    finding = (
-        _weights(attack, by, claim, truth) if isinstance(claim, WeightsClaim) else _values(attack, by, claim, truth)
-    )
+    finding = (_weights if claim.target == "weights" else _values)(attack, by, claim, truth)
     return [replace(finding, against=name) for name in truth.parties_in(claim.against)]
 
 
-def without_claim(attack: AnyAttack, by: str, verdict: str, reason: NotApplicable, truth: Truth) -> list[Finding]:
-    """Findings where there is no claim: one for each party that it could have been about."""
+def _without_claim(attack: Attack, by: str, reason: NotApplicable, truth: Truth) -> list[Finding]:
+    """Findings where an attack was refused: one for each party that it could have been about.
+
+    An attack that has nothing to work on gives none.
+    """
+    if not reason.is_refused:
+        return []
     label_party = truth.plan.label_party.name
     peers = [party.name for party in truth.plan.learners if party.name != by and party.features]
     against = [label_party] if attack.target == "labels" else peers or [label_party]
-    about = (attack.target, verdict, reason.why, attack.reference, "")
+    about = (attack.target, BLOCKED, reason.why, attack.reference, "")
     more = {"n": truth.rows, "conditions": _plain(reason.conditions), **_of_its_rule(attack)}
     return [Finding(attack.name, by, name, *about, **more) for name in against]
 
@@ -102,7 +93,7 @@ class Answers:
         return bool(self.is_positive.any() and not self.is_positive.all())
 
 
-def _labels(attack: AnyAttack, by: str, claim: LabelClaim, truth: Truth) -> Finding:
+def _labels(attack: Attack, by: str, claim: Claim, truth: Truth) -> Finding:
     _refuse_shape(attack, claim.beliefs.shape, (truth.rows,))
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
     rows = np.arange(truth.rows) if claim.targets is None else claim.targets
@@ -143,7 +134,7 @@ def _labels(attack: AnyAttack, by: str, claim: LabelClaim, truth: Truth) -> Find
     )
 
 
-def _answers_of(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
+def _answers_of(claim: Claim, is_answered: Flags, truth: Truth, rows: NDArray[np.intp]) -> Answers:
     """The answers of a claim; a row without one counts as the larger class and is ranked in the middle."""
     guesses = np.where(is_answered, claim.beliefs > 0, _majority(truth))
     ranking = np.where(is_answered, claim.beliefs, 0.0)
@@ -151,7 +142,7 @@ def _answers_of(claim: LabelClaim, is_answered: Flags, truth: Truth, rows: NDArr
 
 
 def _known_labels(
-    claim: LabelClaim, is_answered: Flags, is_determined: Flags, truth: Truth, by: str
+    claim: Claim, is_answered: Flags, is_determined: Flags, truth: Truth, by: str
 ) -> tuple[float, float] | None:
     """The share of right answers among the rows that it calls determined, and the best baseline's share.
 
@@ -203,7 +194,7 @@ def _why_labels(
 # Scores and features.
 
 
-def _values(attack: AnyAttack, by: str, claim: ValueClaim, truth: Truth) -> Finding:
+def _values(attack: Attack, by: str, claim: Claim, truth: Truth) -> Finding:
     everybody = truth.features(claim.against) if claim.target == "features" else truth.scores(claim.against)
     everybody = everybody if claim.column is None else everybody[:, [claim.column]]
     _refuse_shape(attack, claim.is_determined.shape, (truth.rows,))
@@ -254,26 +245,26 @@ def _values(attack: AnyAttack, by: str, claim: ValueClaim, truth: Truth) -> Find
     )
 
 
-def _weights(attack: AnyAttack, by: str, claim: WeightsClaim, truth: Truth) -> Finding:
+def _weights(attack: Attack, by: str, claim: Claim, truth: Truth) -> Finding:
     """The finding about weights: they agree as R^2 says; a single one is read or not."""
     actual = truth.weights(claim.against)
-    errors = claim.values - actual
+    errors = claim.values[:, 0] - actual
     rate = explained(actual[:, None], errors[:, None]) if len(actual) > 1 else float(np.abs(errors).max() < EXACT)
     reached = max(0.0, rate or 0.0)
     verdict = _verdict(claim, reached, truth.plan.tolerance_features)
     return Finding(
-        *(attack.name, by, claim.against, "weights", verdict, f"{claim.why} with R^2 {reached:.3f}."),
+        *(attack.name, by, claim.against, "weights", verdict, f"{claim.remark} with R^2 {reached:.3f}."),
         attack.reference,
         "",
         rate=reached,
         baseline=0.0,
-        n=claim.n,
+        n=None if claim.targets is None else len(claim.targets),
         advantage=reached,
         **_of_its_rule(attack),
     )
 
 
-def _widen(attack: AnyAttack, claim: ValueClaim, target: Matrix) -> Matrix:
+def _widen(attack: Attack, claim: Claim, target: Matrix) -> Matrix:
     """The claim widened by zero columns: up to a rotation, fewer columns are the same as more with zeros."""
     values = claim.values
     missing = target.shape[1] - values.shape[1] if values.ndim == 2 else 0
@@ -328,7 +319,7 @@ def _relative(errors: Matrix, target: Matrix, is_answered: Flags) -> float:
 
 
 def _why_values(
-    claim: ValueClaim,
+    claim: Claim,
     rate: float | None,
     ends: intervals.Interval,
     baseline: float,
@@ -373,18 +364,18 @@ def verdict_of(advantage: float, tolerance: float) -> str:
     return DEGRADES if advantage > 0 else BLOCKED
 
 
-def _verdict(claim: LabelClaim | ValueClaim | WeightsClaim, advantage: float, tolerance: float) -> str:
+def _verdict(claim: Claim, advantage: float, tolerance: float) -> str:
     verdict = verdict_of(advantage, tolerance)
     return DEGRADES if claim.is_conditional and verdict == LEAKS else verdict
 
 
-def _of_its_rule(attack: AnyAttack) -> dict[str, Any]:
+def _of_its_rule(attack: Attack) -> dict[str, Any]:
     """What the attack's rule says of it: when it is made, and whether by a party that cheats."""
-    stage = next((rule.stage for rule in RULES if rule.name == attack.name), "training")
+    stage = next((rule.stage for rule in RULES if attack.name in rule.attacks), "training")
     return {"stage": stage, "assumes": assumes(attack.name)}
 
 
-def _refuse_shape(attack: AnyAttack, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
+def _refuse_shape(attack: Attack, got: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if got != expected:
         raise DataError(f"{attack.name}: expected a claim of shape {expected}, got {got}")
 

@@ -13,8 +13,8 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.errors import DataError
 from plumbob.lab.attacks import View
 from plumbob.lab.simulate import Run
+from plumbob.lab.transcript import Transcript
 from plumbob.plan import Plan
-from plumbob.protocol.transcript import Transcript
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 

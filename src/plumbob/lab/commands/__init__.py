@@ -57,14 +57,12 @@ class TrainingVerb(Verb):
     out: flags.RunOut = Path("run")
     data: flags.DataOption = ()
     id_columns: flags.IdColumnWords = ()
-    is_by_place: flags.IsByPlace = False
     label_column: flags.LabelColumn = None
     data_dir: flags.DataDir = None
     jobs: flags.Jobs = None
     accept_leaks: flags.AcceptLeaks = False
     is_new: flags.IsNew = False
     test: flags.TestFiles = ()
-    split_by: flags.SplitBy = None
     table: flags.TableFlags = field(default=flags.NOTHING_SAID, kw_only=True)
     keys: flags.PlanKeys = field(default_factory=dict, kw_only=True)
 
@@ -107,7 +105,6 @@ class PredictHere(Verb, words="predict", section=HERE, example="predict run --da
     run_words: RunWords
     data: flags.DataOption = ()
     id_words: flags.IdColumnWords = ()
-    is_by_place: flags.IsByPlace = False
     out: Annotated[Path, Flag("CSV file to write.", is_file=True)] = Path("scores.csv")
     gaps: Annotated[
         Sequence[str], Flag("Cell that means a gap, besides those given for training; may be repeated.", "MARK", "--na")

@@ -6,21 +6,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.filing import Agreement, agreements, figures_of_run
+from plumbob.checking.filing import Agreement, agreements, figures_of_run, with_findings
 from plumbob.checking.findings import Findings
 from plumbob.checking.findings import lines_of as findings_lines
 from plumbob.checking.headlines import headlines, short_lines
 from plumbob.counting import counted
 from plumbob.lab.audit import audit
-from plumbob.lab.audit.filing import with_findings
-from plumbob.lab.audit.redteam import budget_note, cut_short, cut_short_sentence, names, not_run, refuse_unknown
+from plumbob.lab.audit.again import budget_note
+from plumbob.lab.audit.redteam import cut_short, cut_short_sentence, names, not_run, refuse_unknown
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import Audit, train
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
-from plumbob.report.audit import conditions_table, kept_sentence, theorems_table
-from plumbob.report.page import as_text
+from plumbob.report.attacked import conditions_table, kept_sentence
 from plumbob.report.run import partial_sentence
+from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
 
@@ -76,7 +76,7 @@ def audit_plan(asked: Audit, paths: list[str], only: Sequence[str] | None, calle
     result = {**shown, "agreement": agreement, **left}
     lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
     if verbose:
-        lines += [*beside_lines(record, compared), *record.notes, *results.lines_of(record, out)]
+        lines += [*([kept_sentence(compared), ""] if compared else []), *record.notes, *results.lines_of(record, out)]
     else:
         lines += [*results.short_lines(record, out), _more(findings, compared)]
     return {**result, "lines": lines}
@@ -84,7 +84,7 @@ def audit_plan(asked: Audit, paths: list[str], only: Sequence[str] | None, calle
 
 def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
     """Save the record with its findings, and make its page."""
-    filed = with_findings(record, truth, findings)
+    filed = with_findings(record, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
     told = [*said(SaidWhere.NOTES, figures_of_run(filed)), budget_note(truth.plan, truth.rows)]
@@ -93,15 +93,6 @@ def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], 
     RunFolder(folder).keep(filed)
     results.write_report(filed, folder)
     return filed
-
-
-def beside_lines(record: RunRecord, compared: Sequence[Agreement]) -> list[str]:
-    """Lines on how many verdicts were predicted, and on the theorems; disagreements are among the notes."""
-    lines = [kept_sentence(compared), ""] if compared else []
-    if not record.theorems["plan"]:
-        return lines
-    table = theorems_table(record.theorems["plan"], record.theorems["run"])
-    return [*lines, "the paper's theorems:", *as_text(table), ""]
 
 
 def lines_of(findings: Findings, is_partial: bool, verbose: bool) -> list[str]:

@@ -9,11 +9,11 @@ from plumbob.callbacks import Tell
 from plumbob.errors import DataError
 from plumbob.lab.commands import Paper
 from plumbob.lab.paper import section7, theory
-from plumbob.lab.paper.findings import Book, PaperClaim
+from plumbob.lab.paper.findings import Book, PaperClaim, agreement
 from plumbob.lab.paper.readings import CREDIT, MNIST, Effort, ResultStore, Study, presets_of
 from plumbob.lab.reports.paper import claims_csv, claims_table, curves_csv, figure_file, in_short, page_of
-from plumbob.report.page import as_text
 from plumbob.report.results import make_folder
+from plumbob.report.tables import as_text
 from plumbob.verb import Result
 
 STUDIES = {study.name: study for study in (MNIST, CREDIT)}
@@ -77,6 +77,5 @@ def written(book: Book, out: Path, seconds: float) -> Result:
 
 
 def _verdict_counts(claims: tuple[PaperClaim, ...]) -> str:
-    tried = [claim for claim in claims if claim.verdict != "not run"]
-    agreeing = sum(claim.verdict == "agrees" for claim in tried)
-    return f"{agreeing} of the {len(tried)} claims that were tried agree with what was measured"
+    papers, ours = (agreement(claims, of_the_paper) for of_the_paper in (True, False))
+    return f"agree with what was measured: {papers} of the paper's statements that were tried, {ours} of our own"

@@ -16,12 +16,7 @@ from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result
-from plumbob.verb.flags import pairing_of
-
-BY_PLACE = (
-    "Rows were paired by their place in the parties' files, not by an id: if the files are not in the same order, "
-    "these scores are of nobody."
-)
+from plumbob.verb.flags import id_columns
 
 
 def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
@@ -29,7 +24,7 @@ def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
     label_party = model.plan.label_party.name
-    ids = pairing_of(asked.id_words, asked.is_by_place)
+    ids = id_columns(asked.id_words)
     loaded = load_new_rows(model, data, ids, asked.data_dir, tuple(asked.gaps), asked.strict)
     row_ids = loaded.tables[label_party].ids
     unusual = [
@@ -41,11 +36,10 @@ def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
     scored = _rows_ever_scored(RunFolder(folder), model.plan, row_ids, held_out or {})
     scores = model.scores(loaded.tables)
     _keep_scored(RunFolder(folder), label_party, scored)
-    remarks = [BY_PLACE if loaded.is_by_place else "", loaded.left_out, *loaded.summary_lines(model.plan), *unusual]
+    remarks = [loaded.left_out, *loaded.summary_lines(model.plan), *unusual]
     result = write_scores(asked.out, row_ids, scores, model.classes, remarks, model.plan, held_out)
     return {
         **result,
-        "by_place": loaded.is_by_place,
         "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen},
     }
 

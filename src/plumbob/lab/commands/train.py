@@ -9,33 +9,35 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from rich.console import Console
+
 from plumbob import datasets
 from plumbob.checking.check import prices_of_noise
 from plumbob.checking.consent import refuse_leaks
 from plumbob.checking.filing import with_predictions
+from plumbob.checking.rules.gradients import OWN_WEIGHTS
 from plumbob.checking.rules.keys import KEYS
-from plumbob.checking.rules.own_weights import OWN_WEIGHTS
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import column_names
-from plumbob.data.ids import IdColumns
 from plumbob.data.summary import class_in_words
 from plumbob.errors import DataError
 from plumbob.lab.commands import TrainingVerb
 from plumbob.lab.simulate import Run, train
-from plumbob.lab.simulate.files import LoadedTables, Testing, drafted_plan, files_by_party, load_tables
+from plumbob.lab.simulate.files import LoadedTables, drafted_plan, files_by_party, load_tables
 from plumbob.lab.simulate.quality import assessed, keep_rows
 from plumbob.party.home import LEDGER
 from plumbob.party.ledger import SpendingLedger
 from plumbob.plan import Plan, suggestion
-from plumbob.plan.encodings import few_rows, why_encoded_so
+from plumbob.plan.encodings import few_rows
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.protocol.row_noise import spending_of_a_run
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import RunFolder
+from plumbob.terminal import print_progress
 from plumbob.verb import Result
-from plumbob.verb.flags import one_plan, pairing_of, refuse_nameless
+from plumbob.verb.flags import id_columns, one_plan, refuse_nameless
 from plumbob.verb.plan_flags import plan_from
 
 HELD_OUT_KEY = b"held-out rows on one machine"
@@ -79,23 +81,16 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
     folder.set_finished_run_aside()
     rows = len(loaded.tables[plan.label_party.name])
     rows -= plan.held_out(rows)
-    begun = replace(
-        unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks, by_place=loaded.is_by_place
-    )
+    begun = replace(unfinished_record(plan, rows, "running"), accepted_leaks=accepted_leaks)
     folder.save_record(begun)
     return begun
 
 
 def load(plan: Plan, asked: TrainingVerb, drafted: str) -> LoadedTables:
     """All parties' tables, aligned; `drafted` says why the plan is encoded as it is, if it was drafted from them."""
-    ids, testing = _pairing(asked)
-    loaded = load_tables(plan, asked.sources, ids, asked.label_column, asked.data_dir, asked.table.choices(), testing)
+    ids, label, reading = id_columns(asked.id_columns), asked.label_column, asked.table.choices()
+    loaded = load_tables(plan, asked.sources, ids, label, asked.data_dir, reading, asked.test)
     return replace(loaded, drafted=drafted)
-
-
-def _pairing(asked: TrainingVerb) -> tuple[IdColumns, Testing]:
-    """How rows are paired, and which of them judge the model."""
-    return pairing_of(asked.id_columns, asked.is_by_place), Testing(list(asked.test), asked.split_by)
 
 
 def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
@@ -106,7 +101,7 @@ def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
     """
     refuse_nameless([*asked.data, *paths])
     file, keys, label = one_plan(paths), asked.keys, asked.label_column
-    ids, testing = _pairing(asked)
+    ids = id_columns(asked.id_columns)
     if file is not None or "features" in keys or not asked.sources:
         return plan_from(file, keys), ""
     if asked.source != "files":
@@ -126,16 +121,19 @@ def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
             f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
         )
     names = [holders[0], *(party for party in files if party != holders[0])]
-    plan, drafted = drafted_plan(names, keys, asked.sources, ids, label, asked.table.choices(), testing)
-    return plan, why_encoded_so(drafted, keys)
+    plan, drafted = drafted_plan(names, keys, asked.sources, ids, label, asked.table.choices(), asked.test)
+    return plan, "" if drafted is None else drafted.sentence
 
 
 def _train(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -> Run:
     """Train, judge and save; a run that is interrupted leaves a record that says so, and begins again."""
     told, out = _told_beforehand(plan, loaded), asked.out
     make_folder(out)
+    # Whoever wants no progress still wants to know whom the model does not see.
+    for line in filter(None, [*loaded.remarks, loaded.left_out]):
+        print_progress(Console(stderr=True), line)
     with StepProgress(plan.protocol, quiet, plan.step_nouns[0]) as progress:
-        for line in filter(None, [*loaded.remarks, loaded.left_out, *told]):
+        for line in filter(None, told):
             progress.say(line)
         begun = begin(plan, loaded, out, asked.accept_leaks)
         spent = _book_rows(plan, loaded, out)
@@ -149,7 +147,6 @@ def _train(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -
                 *filter(None, [loaded.drafted, _few_rows(plan, loaded), _rest_of_the_rows(plan, loaded)]),
                 *finished.record.remarks,
             ],
-            by_place=loaded.is_by_place,
             predicted_class=str(trained.model.classes[1]),
         )
         finished = replace(finished, record=noted)
@@ -195,7 +192,7 @@ def _book_rows(plan: Plan, loaded: LoadedTables, out: Path) -> list[str]:
         f"With this run the rows have spent epsilon {spent.epsilon(plan.delta):.3g} (delta {plan.delta:g}) in the"
         f" runs of this folder, {LEDGER} counts them. Between organisations every"
         " party keeps such a ledger and refuses a run beyond its most_epsilon."
-        " A ledger counts by id: to it, a person under another id column is another person."
+        " A ledger recognises people by id: if two plans use different id columns, it counts one as two."
     ]
 
 

@@ -10,7 +10,7 @@ the difference. The arbiter together with any one party can decrypt every residu
 """
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -18,18 +18,17 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking.study import widths_for
 from plumbob.crypto import Encoded
 from plumbob.data import Batch, all_steps
-from plumbob.lab.exchange.packing import Slots
+from plumbob.errors import RemoteProtocolError
+from plumbob.lab.exchange.packing import Slots, slots_for
 from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import admit_from, admit_key, engine_of, make_key, offer_key
-from plumbob.lab.exchange.schedule import arbiter_of, slots_for
 from plumbob.model import logistic
-from plumbob.protocol import schedules
-from plumbob.protocol.handshake import Participant, greet
+from plumbob.plan import Plan
+from plumbob.protocol.handshake import Participant, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of, shows_quality
 from plumbob.protocol.party import AnyParty
-from plumbob.protocol.transcript import ArbiterTranscript
 
 
 class ArbitratedParty(GradientParty):
@@ -40,7 +39,7 @@ class ArbitratedParty(GradientParty):
     def prepare(self) -> None:
         self.arbiter_key = admit_key(self.participant, self.session, arbiter_of(self.plan), ())
 
-    def step(self, batch: Batch) -> Vector:
+    def read_sums(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
         own = logistic.partial_residuals(scores, self.signs(batch))
         released = self.use("residuals", batch.step, self.encode_released(batch, own))
@@ -59,17 +58,21 @@ class ArbitratedParty(GradientParty):
         if not self._is_label_party:
             label_party = self.participant.channels[self.plan.label_party.name]
             label_party.send(Kind.SCORES, batch.step, own.to_bytes())
-            received = label_party.receive(Kind.JOINT_RESIDUALS, batch.step)
+            received = label_party.receive(Kind.JOINT_RESIDUALS, batch.step, self._ciphertexts(batch))
             return admit_from(label_party, self.arbiter_key, received, len(batch))
         joint: EncryptedVector = own
         for party in self.plan.feature_parties:
             channel = self.participant.channels[party.name]
-            scores = channel.receive(Kind.SCORES, batch.step)
+            scores = channel.receive(Kind.SCORES, batch.step, self._ciphertexts(batch))
             joint = joint + admit_from(channel, self.arbiter_key, scores, len(batch))
         for party in self.plan.feature_parties:
             # Without fresh randomness a feature party would divide by its own ciphertext and read the rest.
             self.participant.channels[party.name].send(Kind.JOINT_RESIDUALS, batch.step, joint.randomised().to_bytes())
         return joint
+
+    def _ciphertexts(self, batch: Batch) -> int:
+        """Bytes of one ciphertext for each row of a batch."""
+        return len(batch) * self.arbiter_key.ciphertext_bytes
 
     def opened_sums(self, batch: Batch, enc_residuals: EncryptedVector) -> Vector:
         if not self.columns:
@@ -81,7 +84,7 @@ class ArbitratedParty(GradientParty):
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
         self.participant.mark()
         self.participant.seal(batch.step, [arbiter_of(self.plan)])
-        body = arbiter.receive(Kind.OPENED_SUMS, batch.step)
+        body = arbiter.receive(Kind.OPENED_SUMS, batch.step, self.slots.opened_bytes)
         self.participant.check_seals(batch.step, [arbiter_of(self.plan)])
         sums = self.use("opened sums", batch.step, self.slots.unpack(self.slots.from_bytes(body), mask))
         return self.widths.decode_sums(sums)
@@ -101,12 +104,21 @@ class ArbitratedParty(GradientParty):
         return slots_for(self.plan, self.widths, self.columns, len(self.shard))
 
 
+def greeted(participant: Participant) -> tuple[bytes, int]:
+    """The session's identity, and the number of aligned rows, which an arbiter hears from the others."""
+    identity, heard = greet_peers(participant, 0, "train")
+    named = set(heard.values())
+    if len(named) != 1 or not all(named):
+        raise RemoteProtocolError(f"{', '.join(heard)}: they name different numbers of rows, or none; align again")
+    return identity, named.pop()
+
+
 class Arbiter(AnyParty):
     """Holds the key, and no data."""
 
     key: PrivateKey
     """The arbiter's key, made in `run`; it stays in this object."""
-    _sums: dict[str, Matrix]
+    sums: dict[str, Matrix]
     """The sums that it could read, by party; none where they were masked."""
 
     def __init__(self, participant: Participant) -> None:
@@ -119,8 +131,7 @@ class Arbiter(AnyParty):
 
     def run(self) -> None:
         """Decrypt what each party sends, step by step."""
-        identity, rows = greet(self.participant)
-        self.participant.follow(partial(schedules.session, self.plan, "train", rows))
+        identity, rows = greeted(self.participant)
         self.participant.fix_numbers({})
         key = self.key = make_key(self.participant)
         offer_key(self.participant, identity, key)
@@ -145,20 +156,22 @@ class Arbiter(AnyParty):
         self.participant.begin_step(len(results) + 1)
         if shows_quality(self.plan, rows):
             self.participant.fix_numbers({})
-        self._sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
-
-    def transcript(self) -> ArbiterTranscript:
-        return ArbiterTranscript(self.participant.name, self.plan.to_toml(), self._sums)
+        self.sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
         channel = self.participant.channels[name]
         self.participant.mark()
-        data = channel.receive(Kind.MASKED_SUMS, step)
+        data = channel.receive(Kind.MASKED_SUMS, step, slots.replies * key.public.ciphertext_bytes)
         self.participant.check_seals(step, [name])
         opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
         channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
         self.participant.seal(step, [name])
         return opened
+
+
+def arbiter_of(plan: Plan) -> str:
+    """The party that holds the key; the plan has one where the protocol needs it."""
+    return next(party.name for party in plan.parties if party.role == "arbiter")
 
 
 def public_mask(slots: Slots) -> list[int]:

@@ -1,6 +1,6 @@
 """Replies: how sums are laid into ciphertexts, and what of a decrypted one is handed back.
 
-Mask upward, truncate downward (docs/protocol.md, section "Replies"). The learner masks with r; the helper decrypts
+Mask upward, truncate downward (docs/exchange.md, "Replies"). The learner masks with r; the helper decrypts
 D = S + r and hands back D modulo 2**K only, K the width of an honest reply, so that nothing fits beside it. In the
 paper's form, kept as the target of the packing attack, K is the whole width of a plaintext.
 """
@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from plumbob.checking.study import Widths
+from plumbob.data import largest_batch
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.lab.exchange.paillier import EncryptedVector
+from plumbob.lab.exchange.profiles import profile_of
+from plumbob.plan import Plan
 
 
 class ReplyRoom(Protocol):
@@ -37,10 +41,9 @@ class Slots:
     """For each reply, the power of two modulo which it is handed back."""
 
     @classmethod
-    def packed(cls, key: ReplyRoom, columns: int, slot_bits: int, most: int = 0) -> "Slots":
-        """As many sums in a ciphertext as fit below the mask, or `most`; only their own bits come back."""
-        room = per_reply(key, slot_bits)
-        return cls._truncated(columns, slot_bits, min(most, room) if most else room)
+    def packed(cls, key: ReplyRoom, columns: int, slot_bits: int) -> "Slots":
+        """As many sums in a ciphertext as fit below the mask; only their own bits come back."""
+        return cls.cut(columns, slot_bits, per_reply(key, slot_bits))
 
     @classmethod
     def paper(cls, key: ReplyRoom, columns: int, slot_bits: int) -> "Slots":
@@ -49,7 +52,8 @@ class Slots:
         return cls(columns, slot_bits, 1, (key.whole_reply,) * columns)
 
     @classmethod
-    def _truncated(cls, columns: int, slot_bits: int, width: int) -> "Slots":
+    def cut(cls, columns: int, slot_bits: int, width: int) -> "Slots":
+        """So many sums in a ciphertext, of which only their own bits come back."""
         used = [min(width, columns - start) for start in range(0, columns, width)]
         return cls(columns, slot_bits, width, tuple(1 << (count * slot_bits) for count in used))
 
@@ -153,6 +157,16 @@ class Reply(NamedTuple):
     """Half the range of every digit, each in its place."""
     bits: int
     """A number with all the bits set that are handed back."""
+
+
+def slots_for(plan: Plan, widths: Widths, columns: int, training_rows: int) -> Slots:
+    """How a learner's sums travel under a helper's key; the widths are proved to hold all that honest parties say."""
+    # In `arbiter` the joint residuals hold the learner's own part too.
+    helpers = len(plan.learners) - (1 if plan.arbiter is None else 0)
+    bits, profile = widths.sums(largest_batch(training_rows, plan), helpers), profile_of(plan)
+    if plan.replies == "packed":
+        return Slots.packed(profile, columns, bits)
+    return Slots.paper(profile, columns, bits)
 
 
 def per_reply(key: ReplyRoom, slot_bits: int) -> int:

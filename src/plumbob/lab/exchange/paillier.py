@@ -20,7 +20,7 @@ from plumbob.crypto.fixed_point import Encoded
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 from plumbob.errors import CiphertextRefusedError, CryptoError
 from plumbob.lab.exchange import engines, uniform
-from plumbob.lab.exchange.engines.interface import Engine, Integers, PreparedPowers, Ring
+from plumbob.lab.exchange.engines.interface import Integers, PaillierEngine, PreparedPowers, Ring
 from plumbob.lab.exchange.limbs import Limbs, from_bytes, from_ints, is_less, to_bytes, to_ints, to_mpz
 from plumbob.lab.exchange.profiles import STANDARD, Profile
 
@@ -37,7 +37,9 @@ class PublicKey:
     A peer's n comes in through `proof.admit_paillier` only.
     """
 
-    def __init__(self, n: int, profile: Profile, engine: Engine, randomness: Randomness = SYSTEM_RANDOMNESS) -> None:
+    def __init__(
+        self, n: int, profile: Profile, engine: PaillierEngine, randomness: Randomness = SYSTEM_RANDOMNESS
+    ) -> None:
         self.n = n
         self.ring = Ring(n, 2)
         self.profile = profile
@@ -184,7 +186,7 @@ class PrivateKey:
         return [window_table(key.engine, ring, int(base), self._own_digits) for ring, base in pairs]
 
 
-def window_table(engine: Engine, ring: Ring, base: int, digits: int) -> PreparedPowers:
+def window_table(engine: PaillierEngine, ring: Ring, base: int, digits: int) -> PreparedPowers:
     """The table for powers of one base whose exponents are cut into digits, lowest first."""
     powers = [mpz(base)]
     while len(powers) < digits:
@@ -198,7 +200,7 @@ def plaintexts(values: Encoded | Plain) -> Integers:
 
 
 def generate(
-    profile: Profile = STANDARD, engine: Engine | None = None, randomness: Randomness = SYSTEM_RANDOMNESS
+    profile: Profile = STANDARD, engine: PaillierEngine | None = None, randomness: Randomness = SYSTEM_RANDOMNESS
 ) -> PrivateKey:
     """A new key; both primes have the same length, so n-th powers permute the units modulo n."""
     while True:

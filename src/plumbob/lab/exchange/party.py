@@ -1,8 +1,10 @@
 """A party that reads its own gradient in every step: what `exchange` and `arbiter` have in common."""
 
+from abc import abstractmethod
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +13,19 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking import study
 from plumbob.checking.study import Widths, widths_for
 from plumbob.crypto import Encoded, Encoding
-from plumbob.data import Batch
+from plumbob.data import Batch, Table, batches
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.lab.exchange.primitive import engine_of
+from plumbob.lab.flips import flipped_signs
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.noise_cost import LabelReleases
-from plumbob.protocol.party import TrainingParty
+from plumbob.privacy.label_noise import LabelReleases
+from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import Resumed, State
+from plumbob.protocol.party import AfterStep, TrainingParty
 
 # One party's part of a score stays below this in a run that converges; the sigmoid is flat long before.
 LARGEST_SCORE = 32.0
@@ -29,6 +34,35 @@ NOISE_REACH = 9.0  # Standard deviations: beyond them once in 10**18 draws.
 
 class GradientParty(TrainingParty):
     """Its residuals leave encrypted, with the plan's noise."""
+
+    def __init__(self, participant: Participant, table: Table, progress: AfterStep | None = None) -> None:
+        super().__init__(participant, table, progress)
+        self.sums: list[Vector] = []
+        """The sums that this party could read, step by step."""
+        self.returned_noise: list[Vector] = []
+        """What its own noise added to them, where that returns."""
+
+    def step(self, batch: Batch) -> None:
+        self.sums.append(self.read_sums(batch))
+
+    @abstractmethod
+    def read_sums(self, batch: Batch) -> Vector:
+        """Take one step; returns the sums that this party could read."""
+
+    def result(self) -> State:
+        noise = {"noise": self.returned_noise[-1].tobytes()} if self.returned_noise else {}
+        return {"sums": self.sums[-1].tobytes(), **noise}
+
+    def state(self) -> State:
+        return {"weights": self.weights.tobytes(), "noise draws": self.noise_draws.to_bytes(8, "little")}
+
+    def restore(self, resumed: Resumed) -> None:
+        self.sums = [np.frombuffer(result["sums"]) for result in resumed.results]
+        self.returned_noise = [np.frombuffer(result["noise"]) for result in resumed.results if "noise" in result]
+        self.weights = np.frombuffer(resumed.state["weights"])
+        self.noise_draws = int.from_bytes(resumed.state["noise draws"], "little")
+        for batch in islice(batches(self.session.seed, len(self.shard), self.plan), resumed.step):
+            self.spend(batch)
 
     @property
     def engine_name(self) -> str:
@@ -52,8 +86,22 @@ class GradientParty(TrainingParty):
         return None if cost is None or self.shard.y is None else LabelReleases(cost, len(self.shard))
 
     def spend(self, batch: Batch) -> None:
+        """Book the release of a batch's labels, where the plan has a budget for it."""
         if self.budget is not None:
             self.budget.spend(batch.rows)
+
+    @cached_property
+    def all_signs(self) -> Vector | None:
+        """All labels as -1/+1, flipped once where the plan says so, whatever is done with them afterwards."""
+        signs = super().all_signs
+        if signs is None or not self.plan.label_flip_epsilon:
+            return signs
+        drawn = self.participant.draws.of("flipped labels").draw(8 * len(self.shard))
+        return flipped_signs(signs, self.plan.label_flip_epsilon, drawn)
+
+    def signs(self, batch: Batch) -> Vector | None:
+        """The labels of a batch as -1/+1, at the label party; flipped and scaled where the plan says so."""
+        return None if self.all_signs is None else self.all_signs[batch.rows]
 
     def encoded_features(self, batch: Batch) -> Encoded:
         """Own rows of a batch as integers; encoded for each batch, because all of them at once need not fit memory."""

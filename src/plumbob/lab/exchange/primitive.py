@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from plumbob.lab.exchange import engines, paillier
-from plumbob.lab.exchange.engines import Engine
+from plumbob.lab.exchange.engines import PaillierEngine
 from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey, Sendable, admit
-from plumbob.lab.exchange.proof import ProofContext, admit_paillier, prove
-from plumbob.lab.exchange.schedule import profile_of
+from plumbob.lab.exchange.profiles import profile_of
+from plumbob.lab.exchange.proof import ROOTS, ProofContext, admit_paillier, prove
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant, Session
 from plumbob.protocol.messages import Kind
@@ -24,12 +24,18 @@ from plumbob.protocol.messages import Kind
 
 @dataclass(frozen=True, repr=False)
 class PaillierParticipant(Participant):
-    """A participant with an engine for ciphertexts."""
+    """A participant with an engine for ciphertexts, and maybe an arbiter among its peers."""
 
-    paillier: Engine = field(default_factory=engines.choose)
+    paillier: PaillierEngine = field(default_factory=engines.choose)
+
+    @property
+    def data_peers(self) -> dict[str, Channel]:
+        """All peers but an arbiter, which takes part in training only and hears neither the seed nor ids."""
+        arbiter = self.plan.arbiter
+        return {peer: channel for peer, channel in self.channels.items() if arbiter is None or peer != arbiter.name}
 
 
-def engine_of(participant: Participant) -> Engine:
+def engine_of(participant: Participant) -> PaillierEngine:
     """The engine that this participant's ciphertexts are calculated with."""
     return participant.paillier if isinstance(participant, PaillierParticipant) else engines.choose()
 
@@ -51,7 +57,7 @@ class Helper:
 
     def open(self, step: int) -> list[int]:
         """Decrypt the learner's masked sums: this side's share."""
-        data = self._channel.receive(Kind.MASKED_SUMS, step)
+        data = self._channel.receive(Kind.MASKED_SUMS, step, self._slots.replies * self._key.public.ciphertext_bytes)
         return self._key.decrypt(admit_from(self._channel, self._key.public, data, self._slots.replies, self._lent))
 
     def hand_back(self, step: int, opened: Sequence[int]) -> None:
@@ -68,7 +74,7 @@ class Learner:
 
     def lent(self, step: int, count: int) -> EncryptedVector:
         """Receive the ciphertexts that the helper lent."""
-        data = self._channel.receive(Kind.RESIDUALS, step)
+        data = self._channel.receive(Kind.RESIDUALS, step, count * self._key.ciphertext_bytes)
         return admit_from(self._channel, self._key, data, count)
 
     def ask(self, step: int, enc_sums: EncryptedVector) -> list[int]:
@@ -82,7 +88,7 @@ class Learner:
 
     def collect(self, step: int) -> list[int]:
         """Receive what the helper handed back, still masked."""
-        return self._slots.from_bytes(self._channel.receive(Kind.OPENED_SUMS, step))
+        return self._slots.from_bytes(self._channel.receive(Kind.OPENED_SUMS, step, self._slots.opened_bytes))
 
 
 def admit_from(
@@ -116,7 +122,7 @@ def admit_key(participant: Participant, session: Session, peer: str, known: Coll
     """Admit a peer's key if it passes every check; `known` are moduli that it must not repeat."""
     profile = profile_of(participant.plan)
     size = profile.key_bits // 8
-    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0)
+    body = participant.channels[peer].receive(Kind.PUBLIC_KEY, 0, size * (1 + ROOTS))
     context = ProofContext(session.identity, peer, participant.name)
     randomness = participant.draws.of("peer's key", peer)
     try:

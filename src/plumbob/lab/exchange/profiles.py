@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from plumbob.errors import KeyRefusedError
+from plumbob.plan import Plan
 
 SHORTEST = 2048
 TEST_ONLY_NAME = "test-only"
@@ -46,6 +47,11 @@ def for_key_bits(key_bits: int) -> Profile:
         offered = " or ".join(str(bits) for bits in _OFFERED)
         raise KeyRefusedError(f"key_bits = {key_bits}: expected {offered}; shorter keys can be factored")
     return _OFFERED[key_bits]
+
+
+def profile_of(plan: Plan) -> Profile:
+    """The profile for the plan's key length."""
+    return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
 
 
 def insecure_for_tests(key_bits: int) -> Profile:

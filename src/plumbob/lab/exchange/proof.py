@@ -17,7 +17,7 @@ from gmpy2 import mpz
 
 from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 from plumbob.errors import KeyRefusedError
-from plumbob.lab.exchange.engines.interface import Engine
+from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.exchange.paillier import PrivateKey, PublicKey
 from plumbob.lab.exchange.profiles import Profile
 
@@ -40,7 +40,7 @@ def admit_paillier(
     proof: bytes,
     context: ProofContext,
     profile: Profile,
-    engine: Engine,
+    engine: PaillierEngine,
     *,
     known: Collection[int] = (),
     randomness: Randomness = SYSTEM_RANDOMNESS,

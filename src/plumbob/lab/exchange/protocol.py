@@ -1,7 +1,7 @@
 """`exchange`: the paper's Protocol 1, for two and for more parties. Each party ends every step with its own gradient.
 
 Line numbers are those of Protocol 1, in which B helps A; here everybody does both at once. Lines 5 to 11 are in
-primitive.py, and `ExchangeSchedule` lists who sends what in how many bytes.
+primitive.py.
 
     1-4   every helper computes its part of the residuals and encrypts it     `encode_released`, `lend`
     5     and sends it                                                        `lend`
@@ -24,11 +24,10 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoded
 from plumbob.data import Batch
-from plumbob.lab.exchange.packing import Slots
+from plumbob.lab.exchange.packing import Slots, slots_for
 from plumbob.lab.exchange.paillier import PrivateKey, PublicKey
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import Helper, Learner, admit_key, make_key, offer_key
-from plumbob.lab.exchange.schedule import slots_for
 from plumbob.model import logistic
 from plumbob.protocol.handshake import agree_pair_masks
 from plumbob.protocol.openings import PairMasks, columns_of
@@ -50,7 +49,7 @@ class ExchangeParty(GradientParty):
             self.peer_keys[peer] = admit_key(self.participant, self.session, peer, known)
         self.pair_masks = agree_pair_masks(self.participant, self.session)
 
-    def step(self, batch: Batch) -> Vector:
+    def read_sums(self, batch: Batch) -> Vector:
         # Lines 1 to 4.
         scores = self.own_scores(batch)
         residuals = logistic.partial_residuals(scores, self.signs(batch))

@@ -19,17 +19,55 @@ MOST_PARTIES = 8
 LARGEST_COLUMNS, LARGEST_ROWS, MOST_EPOCHS = 100_000, 10_000_000, 100_000
 """Beyond these a page is no place to plan a run, and the arithmetic takes noticeable time."""
 BEYOND = "expected numbers that can be calculated with: one is far too large or too small"
-IN_SIGHT = ("rows", "protocol", "open", "most_rows", "noise", "epsilon", "delta", "evidence", "batch_size", "epochs")
+IN_SIGHT = ("rows", "protocol", "noise", "epsilon", "delta", "release", "open", "most_rows", "evidence", "batch_size")
 """The controls that matter first; all others are folded."""
 TITLES = {
     "rows": "Rows that all parties have",
+    "release": "Scores for the label party",
     "open": "Weights at the end",
     "most_rows": "Rows ever scored",
+    "evidence": "Evidence for auditors",
+    "epsilon": "Epsilon of the noise",
+    "delta": "Delta of the noise",
+    "batch_size": "Rows in a batch",
     "noise_std": "Noise, standard deviation",
     "row_norm": "Rows clipped to norm",
     "label_flip_epsilon": "Flipped labels, epsilon",
     "l2": "L2 penalty",
 }
+HINTS = {
+    "rows": "0 where nobody knows yet.",
+    "protocol": "What the parties send one another.",
+    "noise": "What the noise hides.",
+    "epsilon": "Smaller hides more and costs more quality.",
+    "delta": "The chance that the promise fails.",
+    "release": "A replay shows whether the label party trained on its own rows with the agreed software.",
+    "open": "Who gets weights when training ends.",
+    "most_rows": "Rows held out for testing count. 0: as many as all parties have.",
+    "evidence": "What an auditor can replay, sealed for this auditor.",
+    "batch_size": "A step of training sees this many rows.",
+}
+WORDS = {
+    "protocol": {
+        "shares": "shares: random numbers only",
+        "exchange": "exchange: the paper's, for two or more",
+        "arbiter": "arbiter: a third party holds the key",
+        "clear": "clear: nothing is hidden",
+    },
+    "noise": {
+        "none": "no noise",
+        "rows": "each person's whole row",
+        "sound": "each label, proved",
+        "heuristic": "the paper's, by its formula",
+        "std": "the paper's, by a number",
+    },
+    "release": {"always": "whenever it asks", "replayed": "after its auditor replayed training"},
+    "open": {"never": "stay shared", "own": "each party gets its own"},
+    "evidence": {"none": "is not kept", "keep": "is kept"},
+}
+"""What choices of the controls in sight are called."""
+OF_EVERY_STUDY = ("protocol", "seed")
+"""What a study of any protocol may set; all else that only studies have means nothing in `shares`."""
 NO_YES = ("no", "yes")
 KeyTexts = dict[str, Annotated[str, msgspec.Meta(max_length=200)]]
 
@@ -41,8 +79,8 @@ class Control:
     name: str
     title: str
     hint: str
-    choices: tuple[str, ...]
-    """What can be chosen; nothing where something is typed."""
+    choices: tuple[tuple[str, str], ...]
+    """What can be chosen, and what it is called; nothing where something is typed."""
     value: str
 
 
@@ -70,6 +108,7 @@ class Change:
     name: str
     title: str
     value: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -125,7 +164,12 @@ def _control(key: SettingKey, plan: Plan) -> Control:
     value = getattr(plan, key.name)
     is_said = key.name == "protocol" or value != default_of(key, plan.protocol, plan.batches)
     choices = NO_YES if isinstance(key.default, bool) else tuple(key.choices)
-    return Control(key.name, _title(key.name), key.meaning, choices, _text(value) if is_said else "")
+    named = tuple((choice, _in_words(key.name, choice)) for choice in choices)
+    return Control(key.name, _title(key.name), HINTS.get(key.name, key.meaning), named, _text(value) if is_said else "")
+
+
+def _in_words(name: str, value: object) -> str:
+    return WORDS.get(name, {}).get(_text(value), _text(value))
 
 
 def _title(name: str) -> str:
@@ -140,6 +184,9 @@ def _text(value: object) -> str:
 def plan_of(draft: Draft, like: Plan) -> Plan:
     """The plan that the controls say; what has no control is as in the plan that the lab was opened on."""
     said = {name: text for name, text in draft.keys.items() if text and name not in unused(draft)}
+    if said.get("release") == "replayed":
+        # Nothing else can be replayed.
+        said.setdefault("evidence", "keep")
     keys = {key.name: _typed(key, said[key.name]) for key in KEYS if key.name in said}
     if unknown := set(draft.keys) - {key.name for key in KEYS}:
         raise PlanError(f"expected keys of a plan, got unknown ones: {', '.join(sorted(unknown))}")
@@ -148,7 +195,8 @@ def plan_of(draft: Draft, like: Plan) -> Plan:
     parties = [pair for pair in zip(draft.names, draft.columns, strict=True) if any(pair)]
     columns = [_whole(f"columns of {name or 'a party'}", text) for name, text in parties]
     _refuse_huge(columns, keys)
-    heuristic = {} if like.heuristic == FIRST.heuristic else {"heuristic": vars(like.heuristic)}
+    is_shares = keys.get("protocol", FIRST.protocol) == "shares"
+    heuristic = {} if is_shares or like.heuristic == FIRST.heuristic else {"heuristic": vars(like.heuristic)}
     return Plan.for_columns(columns, **{**keys, **heuristic}).with_names([name for name, _ in parties])
 
 
@@ -197,7 +245,9 @@ def answer(plan: Plan) -> PlanAnswer:
 def _blocks(findings: Findings) -> Iterator[ShownBlock]:
     headlines = findings.headlines
     for block in (headlines.honest, headlines.cheating):
-        changes = tuple(Change(name, _title(name), _text(value)) for name, value in block.changes.items())
+        changes = tuple(
+            Change(name, _title(name), _text(value), _in_words(name, value)) for name, value in block.changes.items()
+        )
         yield ShownBlock(block, changes)
 
 
@@ -205,14 +255,14 @@ def defaults_of(draft: Draft) -> dict[str, str]:
     """What each empty control stands for, with the protocol that was chosen."""
     protocol = draft.keys.get("protocol") or FIRST.protocol
     batches = draft.keys.get("batches") or ("reshuffled" if draft.keys.get("batch_size") else "full")
-    return {key.name: _text(default_of(key, protocol, batches)) for key in KEYS}
+    return {key.name: _in_words(key.name, default_of(key, protocol, batches)) for key in KEYS}
 
 
 def unused(draft: Draft) -> list[str]:
-    """The controls in sight that mean nothing in the protocol, or with the noise, that was chosen."""
+    """The controls that mean nothing in the protocol, or with the noise, that was chosen."""
     kind = PROTOCOLS.get(draft.keys.get("protocol") or FIRST.protocol, PROTOCOLS[FIRST.protocol])
     is_shares, has_noise = kind.has_lattices, draft.keys.get("noise") not in ("", None, "none", "std")
-    hidden = {"open": not is_shares, "most_rows": not is_shares, "evidence": not is_shares, "batch_size": is_shares}
-    return [
-        name for name, is_hidden in {**hidden, "epsilon": not has_noise, "delta": not has_noise}.items() if is_hidden
-    ]
+    hidden = {key.name: is_shares for key in KEYS if key.is_study and key.name not in OF_EVERY_STUDY}
+    hidden |= {"epsilon": not has_noise, "delta": not has_noise}
+    hidden |= dict.fromkeys(("release", "open", "most_rows", "evidence"), not is_shares)
+    return [name for name, is_hidden in hidden.items() if is_hidden]

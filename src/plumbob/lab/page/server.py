@@ -21,7 +21,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from plumbob import __version__
 from plumbob.checking.check import check, notes
 from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
 from plumbob.lab.page import drafts
@@ -29,8 +28,9 @@ from plumbob.lab.page.drafts import Draft, PlanAnswer
 from plumbob.lab.page.guard import HOST, Guard, LabAccess
 from plumbob.lab.page.runs import Runs
 from plumbob.plan import Plan
-from plumbob.report.decision import summary_page
-from plumbob.report.plan_page import decision_on_plan, findings_page
+from plumbob.report.decision import decision_on_plan, summary_page
+from plumbob.report.plan_page import findings_page
+from plumbob.version import __version__
 
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 SECONDS_TO_CLOSE = 2

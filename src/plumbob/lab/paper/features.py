@@ -10,7 +10,7 @@ from plumbob.lab import bounds
 from plumbob.lab.attacks.feature_chain import recover_chained_feature
 from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.lab.attacks.feature_single import recover_single_feature
-from plumbob.lab.attacks.interface import ValueClaim
+from plumbob.lab.attacks.interface import Claim
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, MeanPoint, PaperClaim, judged
 from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.runs import column_errors, made_up, trained, views_of
@@ -221,7 +221,7 @@ def _geometry(columns: int, seed: int) -> tuple[float, float]:
     """The relative error of the inner products, and the largest error of a value with known rows."""
     views = views_of((16, columns), made_up(160, 16 + columns, seed), batch_size=16, epochs=20, seed=seed)
     truth, claim = views["features"].X, recover_geometry(views["label"])
-    if not isinstance(claim, ValueClaim):
+    if not isinstance(claim, Claim):
         return 1.0, 1.0
     gram = truth @ truth.T
     known = np.random.default_rng(0).choice(len(truth), columns + 2, replace=False)

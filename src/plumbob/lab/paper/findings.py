@@ -1,7 +1,7 @@
 """The results of an experiment: points with their spread, curves, figures, and claims that agree or do not."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 ClaimVerdict = Literal["agrees", "disagrees", "not run"]
+NOT_IN_THE_PAPER = "not in the paper"
 COLUMNS = ("experiment", "series", "metric", "x_name", "x", "mean", "standard_error", "n")
 """The columns of a table of curves."""
 
@@ -97,6 +98,11 @@ class PaperClaim:
     values: Mapping[str, float] = field(default_factory=dict)
     """The numbers behind `measured`."""
 
+    @property
+    def is_the_papers(self) -> bool:
+        """Whether the paper says it; the other statements are ours."""
+        return not self.reference.startswith(NOT_IN_THE_PAPER)
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -170,6 +176,12 @@ def kept_claim(name: str, reference: str, says: str, reading: str, needed: str, 
     return PaperClaim(
         name, reference, says, reading, needed, f"kept in {count} of {len(kept)}", judged(all(kept)), values
     )
+
+
+def agreement(claims: Iterable[PaperClaim], of_the_paper: bool) -> str:
+    """How many of the statements that were tried agree: of the paper's, or of ours."""
+    tried = [claim.verdict for claim in claims if claim.is_the_papers == of_the_paper and claim.verdict != "not run"]
+    return f"{tried.count('agrees')} of {len(tried)}"
 
 
 def judged(is_true: bool) -> ClaimVerdict:

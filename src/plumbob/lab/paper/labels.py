@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from plumbob import datasets
 from plumbob.lab import bounds
-from plumbob.lab.attacks.interface import Attack, LabelClaim, View
+from plumbob.lab.attacks.interface import Attack, Claim, View
 from plumbob.lab.attacks.label_only import recover_labels as recover_labels_alone
 from plumbob.lab.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
-from plumbob.lab.audit.theorems import JointRun
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
+from plumbob.lab.paper.promises import JointRun
 from plumbob.lab.paper.quality import Released, success
 from plumbob.lab.paper.readings import Effort
 from plumbob.lab.paper.runs import even_split, label_rates, labels_of, trained
@@ -242,12 +242,13 @@ def parties(effort: Effort) -> ExperimentOutcome:
     worst: dict[str, list[list[float]]] = {"criterion": [], "own scores subtracted": []}
     for count in counts:
         split = even_split(X.shape[1], count)
+        # The batches of an epoch are as large as the fewest columns, the last one too: rows beyond them are left out.
+        batch = min(split[1:])
+        whole = len(y) - len(y) % batch
         for attack, words in ((CRITERION, "criterion"), (LABEL_SIGN, "own scores subtracted")):
             found = []
             for seed in effort.all_seeds:
-                run = trained(
-                    split, X, y, batch_size=min(split[1:]), epochs=1, seed=seed, remainder="drop", **UNIT_ROWS
-                )
+                run = trained(split, X[:whole], y[:whole], batch_size=batch, epochs=1, seed=seed, **UNIT_ROWS)
                 found.append(min(_seen_rate(run, attack, party.name) for party in run.model.plan.feature_parties))
             worst[words].append(found)
     figure = Figure(
@@ -277,7 +278,7 @@ def _seen_rate(run: Run, attack: Attack, party: str) -> float:
     """The share of labels read among the rows that came into a batch."""
     view = View.of(run.transcripts[party])
     claim = attack(view)
-    if not isinstance(claim, LabelClaim):
+    if not isinstance(claim, Claim):
         return 0.0
     rows = np.concatenate([batch.rows for batch in view.batches])
     return float(np.mean(np.sign(claim.beliefs[rows]) == signs_of(labels_of(run))[rows]))
@@ -327,7 +328,7 @@ def no_features(effort: Effort) -> ExperimentOutcome:
             rows = _drawn_rows(y, size, seed)
             run = trained((0, 23), X[rows], y[rows], start="xavier", batch_size=size, epochs=1, seed=seed)
             answer = recover_labels_alone(View.of(run.transcripts["features"]), seconds=20.0)
-            beliefs = answer.beliefs if isinstance(answer, LabelClaim) else np.zeros(size)
+            beliefs = answer.beliefs if isinstance(answer, Claim) else np.zeros(size)
             found.append(float(np.array_equal(np.sign(beliefs), signs_of(labels_of(run)))))
             alone.append(float(label_rates(run, LABEL_SIGN)["determined"] == 1.0))
         shares.append(found)

@@ -18,12 +18,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbob import __version__, datasets
+from plumbob import datasets
 from plumbob.checking.study import noise_std
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
 from plumbob.lab.paper.runs import Samples, credit
 from plumbob.plan import PAPER, Plan
+from plumbob.version import __version__
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,9 @@ PRESETS = ("figures", "text")
 STARTS = ("xavier", "zero", "kaiming")
 BUDGETS: tuple[float | None, ...] = (None, 0.5, 0.2, 0.1)
 DELTA = 0.1
+RATES = (0.001, 0.003, 0.01)
+"""The learning rates that the paper tried; its figures have the last one."""
+RATE = RATES[-1]
 
 
 @dataclass(frozen=True)
@@ -138,17 +142,23 @@ class Setting:
     """Whether there is an intercept, which the paper's model does not have."""
     has_unit_rows: bool = False
     """Whether rows are clipped to norm 1, which the paper's theorems assume and its figures do not show."""
+    rate: float = RATE
 
     @property
     def name(self) -> str:
         return f"{self.start}, {self.short_name}"
 
     @property
+    def is_plotted(self) -> bool:
+        """Whether the paper's figures have this line."""
+        return not self.intercept and not self.has_unit_rows and self.rate == RATE
+
+    @property
     def short_name(self) -> str:
         """The setting's name without its starting weights."""
         noise = "no defence" if self.epsilon is None else f"epsilon {self.epsilon:g}"
         more = (", intercept" if self.intercept else "") + (", rows of norm 1" if self.has_unit_rows else "")
-        return noise + more
+        return noise + more + ("" if self.rate == RATE else f", rate {self.rate:g}")
 
     def plan(self, study: Study, rows: int, seed: int) -> Plan:
         """These settings as a plan for this many rows."""
@@ -168,7 +178,7 @@ class Setting:
             **{
                 **PAPER,
                 "scale": study.scale,
-                "learning_rate": 0.01,
+                "learning_rate": self.rate,
                 "batch_size": study.batch_size,
                 **batches,
                 **noise,
@@ -177,13 +187,14 @@ class Setting:
 
 
 def settings_of(preset: str, is_quick: bool) -> list[Setting]:
-    """The settings to run: every start and budget, and what the paper leaves out; if quick, one start."""
+    """The settings to run: every start and budget, the other rates, what the paper leaves out; if quick, one start."""
+    other_rates = [Setting(preset, "xavier", rate=rate) for rate in RATES if rate != RATE]
     if is_quick:
-        return [Setting(preset, "xavier"), Setting(preset, "xavier", 0.5)]
+        return [Setting(preset, "xavier"), Setting(preset, "xavier", 0.5), *other_rates]
     as_in_the_paper = [Setting(preset, start, epsilon) for start in STARTS for epsilon in BUDGETS]
     with_intercept = [Setting(preset, start, epsilon, True) for start in ("xavier", "zero") for epsilon in (None, 0.5)]
     unit_rows = [Setting(preset, start, has_unit_rows=True) for start in ("xavier", "zero")]
-    return [*as_in_the_paper, *with_intercept, *unit_rows]
+    return [*as_in_the_paper, *other_rates, *with_intercept, *unit_rows]
 
 
 def presets_of(name: str) -> tuple[str, ...]:

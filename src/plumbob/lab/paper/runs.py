@@ -13,7 +13,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import split_array
 from plumbob.errors import DataError
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.lab.attacks.interface import Attack, LabelClaim, ValueClaim, View
+from plumbob.lab.attacks.interface import Attack, Claim, View
 from plumbob.lab.simulate import Run, train
 from plumbob.model.logistic import partial_residuals, signs_of
 from plumbob.model.metrics import auc, balanced_accuracy
@@ -81,7 +81,7 @@ def label_rates(run: Run, attack: Attack, party: str = "features") -> dict[str, 
     """One attack's rates against the truth, with its seconds and conditions."""
     started = time.perf_counter()
     claim = attack(View.of(run.transcripts[party]))
-    if not isinstance(claim, LabelClaim):
+    if not isinstance(claim, Claim):
         raise DataError(f"{attack.name}: expected a claim about labels, got {claim}")
     y = labels_of(run)
     is_right = np.sign(np.nan_to_num(claim.beliefs)) == signs_of(y)
@@ -102,7 +102,7 @@ def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> d
     started = time.process_time()
     claim = attack(view)
     seconds = time.process_time() - started
-    if not isinstance(claim, ValueClaim):
+    if not isinstance(claim, Claim):
         return {"not applicable": claim.why}
     values = claim.values[:, 0]
     errors = np.abs(values * (1.0 if np.nansum(values * truth) >= 0 else -1.0) - truth)

@@ -16,10 +16,10 @@ from plumbob.checking.study import noise_std
 from plumbob.data import split_array
 from plumbob.lab import bounds
 from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.attacks.interface import View
 from plumbob.lab.attacks.label_average import LABEL_AVERAGE
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
-from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking
-from plumbob.lab.audit import theorems
+from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking, recover_column
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.lab.paper import features, labels
@@ -35,14 +35,15 @@ from plumbob.lab.paper.findings import (
     judged,
     kept_claim,
 )
+from plumbob.lab.paper.promises import Promise, measured
 from plumbob.lab.paper.readings import Effort, ResultStore
-from plumbob.lab.paper.runs import SMALL_STEPS, Samples, exact_readings, label_rates, trained
-from plumbob.lab.simulate import train
+from plumbob.lab.paper.runs import SMALL_STEPS, Samples, column_errors, exact_readings, label_rates, trained
+from plumbob.lab.simulate import Run, train
 from plumbob.plan import Plan
-from plumbob.record import Promise
 
 SPLIT = (11, 12)
 FEW = (4, 2)
+RESIDUAL_BITS = 36
 
 
 def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
@@ -72,7 +73,12 @@ def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
         f"{key_bits}-bit keys. Solving needs batches of at most {solvable}; the paper has {slots} slots a plaintext.",
         is_share=True,
     )
-    return ExperimentOutcome((figure,), (_reach_claim(figure.curves[1], reach, key_bits), _cut_claim(figure.curves[3])))
+    claims = (
+        _reach_claim(figure.curves[1], reach, key_bits),
+        _cut_claim(figure.curves[3]),
+        _packed_values_claim(effort, key_bits),
+    )
+    return ExperimentOutcome((figure,), claims)
 
 
 def _reach_claim(curve: Curve, reach: int, key_bits: int) -> PaperClaim:
@@ -103,6 +109,31 @@ def _cut_claim(curve: Curve) -> PaperClaim:
     )
 
 
+def _packed_values_claim(effort: Effort, key_bits: int) -> PaperClaim:
+    columns, batch = 5, 32
+    X, y = effort.credit(8 * batch, 0)
+    hook, split = OneHotPacking(), (columns, 1)
+    # What the encoding rounds is rounded in the values: scores of small steps are small.
+    small = {"residual_bits": RESIDUAL_BITS, "learning_rate": 0.1}
+    keys = {"protocol": "exchange", "batch_size": batch, "epochs": 3, "replies": "paper", "key_bits": key_bits, **small}
+    run = _hooked(split, (X[:, -columns - 1 :], y), hook, "label", keys)
+    view, truth = View.of(run.transcripts["label"]), run.transcripts["features"].X[:, 0]
+    found = column_errors(lambda seen: recover_column(seen, hook.readings), view, truth)
+    error = found.get("largest error of a determined row, in standard deviations")
+    error = 1.0 if error is None or found["determined"] < 1.0 else error
+    return PaperClaim(
+        "packed-values",
+        "section 5.2",
+        "From the scores that packing reads, a label party learns every value of the feature party's only column.",
+        f"credit, exchange with {key_bits}-bit keys, column 0, batches of {batch} against {columns} own columns, "
+        f"residuals rounded to {RESIDUAL_BITS} bits",
+        "every value, with an error below 1e-9 standard deviations",
+        f"largest error {error:.1e}",
+        judged(error < 1e-9),
+        {"largest_error": error},
+    )
+
+
 def _data(effort: Effort, size: int) -> Samples:
     """Data with at least two batches, and enough rows for both classes."""
     X, y = effort.credit(max(2 * size, 16))
@@ -117,11 +148,16 @@ def _determined_share(effort: Effort, size: int) -> float:
 def _share_read(effort: Effort, size: int, hook: Hook, replies: str, key_bits: int) -> float:
     """The share of a batch's residuals that the attacker read in its best step, right to the last bit."""
     keys = {"protocol": "exchange", "batch_size": size, "epochs": 1, "replies": replies, "key_bits": key_bits}
-    plan = Plan.for_columns(FEW, **(SMALL_STEPS | keys), test_only_keys=key_bits < 2048)
-    tables = dict(zip(("label", "features"), split_array(*_data(effort, size), FEW), strict=True))
-    run = train(plan, tables, instead={"features": hooked(ExchangeParty, hook)})
+    run = _hooked(FEW, _data(effort, size), hook, "features", keys)
     right = exact_readings(run, "features", hook)
     return max((int(flags.sum()) for flags in right), default=0) / size
+
+
+def _hooked(split: tuple[int, int], data: Samples, hook: Hook, by: str, keys: dict[str, Any]) -> Run:
+    """A run under real encryption in which one party packs."""
+    plan = Plan.for_columns(split, **(SMALL_STEPS | keys), test_only_keys=keys["key_bits"] < 2048)
+    tables = dict(zip(("label", "features"), split_array(*data, split), strict=True))
+    return train(plan, tables, instead={by: hooked(ExchangeParty, hook)})
 
 
 WORDS = {
@@ -146,7 +182,7 @@ def noise(effort: Effort) -> ExperimentOutcome:
 def _promises(effort: Effort, std: float, seed: int) -> dict[str, Promise]:
     keys: dict[str, Any] = {"noise": "std", "noise_std": std, "row_norm": 1.0, "learning_rate": 0.02}
     run = trained(SPLIT, *effort.credit(1000), batch_size=50, epochs=8, seed=seed, **keys)
-    return {one.theorem: one for one in theorems.measured(Truth.of(run))}
+    return {one.theorem: one for one in measured(Truth.of(run))}
 
 
 def _theorem(
@@ -162,12 +198,12 @@ def _theorem(
         metric,
         (
             Curve.of("promised", stds, [[one.promised for one in runs] for runs in ones], True),
-            Curve.of("measured", stds, [[one.measured or 0.0 for one in runs] for runs in ones]),
+            Curve.of("measured", stds, [[one.measured for one in runs] for runs in ones]),
         ),
         is_logarithmic=theorem == "Lemma 6.3",
         has_logarithmic_x=True,
     )
-    kept = [bool(one.is_kept) for runs in ones for one in runs]
+    kept = [one.is_kept for runs in ones for one in runs]
     reading = "credit, rows clipped to norm 1, 160 steps of 50 rows"
     return figure, kept_claim(name, theorem, says, reading, "kept in every run", kept)
 

@@ -4,15 +4,14 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-
-from markupsafe import Markup
+from dataclasses import dataclass
 
 from plumbob import counting
-from plumbob.lab.paper.findings import COLUMNS, Book, Chapter, ClaimVerdict, Curve, Figure, Group, PaperClaim
-from plumbob.report.chart import Axis, Chart, Series, Unit, shown
-from plumbob.report.drawing import figure, standalone
-from plumbob.report.markup import NOTHING, asset, joined, tag
-from plumbob.report.page import PageTable, Section, facts_list, render
+from plumbob.lab.paper.findings import COLUMNS, Book, ClaimVerdict, Curve, Figure, PaperClaim, agreement
+from plumbob.report import templates
+from plumbob.report.charts import UNITS, Axis, Chart, Series, Unit, svg
+from plumbob.report.quality import Fact
+from plumbob.report.tables import PageTable
 
 LOOKS: dict[ClaimVerdict, str] = {"agrees": "blocked", "disagrees": "leaks", "not run": "none"}
 """The page's classes for good news, bad news and none."""
@@ -24,21 +23,65 @@ FEW = 3
 CLAIM_COLUMNS = ("name", "reference", "says", "reading", "needed", "measured", "verdict", "values")
 
 
+@dataclass(frozen=True)
+class StatementCard:
+    """One statement of the paper, with the result under each reading."""
+
+    look: str
+    """The page's class for good news, bad news, some of both, and none."""
+    verdict: str
+    says: str
+    claims: Sequence[PaperClaim]
+
+
+@dataclass(frozen=True)
+class DrawnGroup:
+    """Figures that belong together, drawn."""
+
+    heading: str
+    charts: Sequence[Chart]
+    is_folded: bool
+
+
+@dataclass(frozen=True)
+class DrawnChapter:
+    """The results for one reading, or for one theorem."""
+
+    heading: str
+    sentences: Sequence[str]
+    groups: Sequence[DrawnGroup]
+
+
+@dataclass(frozen=True)
+class PaperPage:
+    """Everything that the page shows."""
+
+    title: str
+    about: str
+    in_short: Sequence[str]
+    facts: Sequence[Fact]
+    cards: Sequence[StatementCard]
+    chapters: Sequence[DrawnChapter]
+
+
 def page_of(book: Book, seconds: float) -> str:
     """The reproduced figures and claims as one HTML page."""
-    sections = [
-        Section("In short", [*in_short(book), f"This call took {counting.seconds(seconds)}."], special=_facts(book)),
-        Section("What the paper says, and what was measured", special=_cards(book.claims)),
-        *(_chapter(chapter, place) for place, chapter in enumerate(book.chapters, 1)),
-        Section(
-            "Files",
-            [
-                "claims.csv and claims.json hold the claims, curves.csv every point of every curve with its standard "
-                "error, figures/ each figure as SVG, results/ each finished run: run it again to continue from there.",
-            ],
-        ),
-    ]
-    return render(book.title, sections, book.about, [asset("paper.css")])
+    page = PaperPage(
+        title=book.title,
+        about=book.about,
+        in_short=[*in_short(book), f"This call took {counting.seconds(seconds)}."],
+        facts=_facts(book),
+        cards=_cards(book.claims),
+        chapters=[
+            DrawnChapter(
+                chapter.heading,
+                chapter.sentences,
+                [DrawnGroup(one.heading, [*map(chart_of, one.figures)], one.is_folded) for one in chapter.groups],
+            )
+            for chapter in book.chapters
+        ],
+    )
+    return templates.page_of("paper.html", page, "plumbob.lab.reports")
 
 
 def in_short(book: Book) -> Iterator[str]:
@@ -72,13 +115,13 @@ def curves_csv(tables: Sequence[Figure]) -> str:
 
 def figure_file(one: Figure) -> str:
     """A figure as an SVG file."""
-    return standalone(chart_of(one))
+    return svg(chart_of(one))
 
 
 def chart_of(one: Figure) -> Chart:
     """A figure as a chart."""
     unit: Unit = "percent" if one.is_share else "number"
-    ends = "; ".join(f"{curve.series} {shown(curve.last, unit)}" for curve in one.curves)
+    ends = "; ".join(f"{curve.series} {UNITS[unit](curve.last)}" for curve in one.curves)
     says = f"{one.caption} Where it ends ({one.x_name}: {one.curves[0].points[-1].x:g}): {ends}.".strip()
     return Chart(
         one.title,
@@ -110,52 +153,25 @@ def _series(curve: Curve) -> Series:
     )
 
 
-def _chapter(chapter: Chapter, place: int) -> Section:
-    groups = (_group(group, f"figures-{place}-{at}") for at, group in enumerate(chapter.groups, 1))
-    return Section(chapter.heading, chapter.sentences, special=joined(*groups))
-
-
-def _group(group: Group, key: str) -> Markup:
-    charts = [figure(chart_of(one), f"{key}-{at}") for at, one in enumerate(group.figures, 1)]
-    body = tag("div", *charts, class_="pair" if len(charts) > 1 else None)
-    if group.is_folded:
-        return tag("details", tag("summary", group.heading), body, class_="group")
-    return joined(tag("h3", group.heading) if group.heading else NOTHING, body)
-
-
-def _facts(book: Book) -> Markup:
+def _facts(book: Book) -> list[Fact]:
     """Large numbers: how many agree, and what is most telling."""
-    agreeing = sum(claim.verdict == "agrees" for claim in book.claims)
-    tried = sum(claim.verdict != "not run" for claim in book.claims)
-    facts = [("statements that agree", f"{agreeing} of {tried}", "of those that were tried")]
-    facts += [(one.what, one.value, one.remark) for one in book.headlines]
-    return facts_list(facts)
+    facts = [
+        Fact("statements of the paper that agree", agreement(book.claims, of_the_paper=True), "of those tried"),
+        Fact("statements of ours that agree", agreement(book.claims, of_the_paper=False), "beyond the paper"),
+    ]
+    return [*facts, *(Fact(one.what, one.value, one.remark) for one in book.headlines)]
 
 
-def _cards(claims: Sequence[PaperClaim]) -> Markup:
+def _cards(claims: Sequence[PaperClaim]) -> list[StatementCard]:
     """One card per statement, with the result under each reading."""
     names = dict.fromkeys(claim.name for claim in claims)
-    cards = (_card([claim for claim in claims if claim.name == name]) for name in names)
-    return tag("ul", *cards, class_="verdicts")
+    return [_card([claim for claim in claims if claim.name == name]) for name in names]
 
 
-def _card(claims: Sequence[PaperClaim]) -> Markup:
+def _card(claims: Sequence[PaperClaim]) -> StatementCard:
     verdicts = {claim.verdict for claim in claims}
     look, words = (LOOKS[claims[0].verdict], claims[0].verdict) if len(verdicts) == 1 else MIXED
-    first = claims[0]
-    return tag(
-        "li",
-        tag("span", words, class_=f"badge {look}"),
-        tag("p", first.says, class_="say"),
-        *(_measurement(claim, is_one_of_several=len(claims) > 1) for claim in claims),
-        tag("p", tag("small", f"{first.reference}. Counts as true: {first.needed}."), class_="more"),
-        class_=f"verdict {look}",
-    )
-
-
-def _measurement(claim: PaperClaim, is_one_of_several: bool) -> Markup:
-    badge = tag("span", claim.verdict, class_=f"badge {LOOKS[claim.verdict]}") if is_one_of_several else NOTHING
-    return tag("p", tag("strong", f"{claim.reading}: "), f"{claim.measured} ", badge, class_="more")
+    return StatementCard(look, words, claims[0].says, claims)
 
 
 def _csv(columns: Sequence[str], rows: Sequence[dict[str, object]]) -> str:

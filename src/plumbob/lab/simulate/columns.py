@@ -90,6 +90,11 @@ def has_gaps(X: Any) -> bool:
     )
 
 
+def is_frame(X: Any) -> bool:
+    """Whether X is a frame."""
+    return _frame(X) is not None
+
+
 def _frame(X: Any) -> "nw.DataFrame[Any] | None":
     try:
         frame = nw.from_native(X, eager_only=True, pass_through=True)

@@ -23,14 +23,14 @@ from plumbob.arrays import Vector
 from plumbob.checking.check import check
 from plumbob.checking.consent import LeakWarning, refusing, warning_about
 from plumbob.checking.filing import with_predictions
+from plumbob.checking.rules.gradients import OWN_WEIGHTS
 from plumbob.checking.rules.keys import KEYS as WEAK_KEYS
-from plumbob.checking.rules.own_weights import OWN_WEIGHTS
 from plumbob.counting import counted
 from plumbob.data import ColumnChoices, Table
 from plumbob.data.encoder import choices_of, encoded_width
 from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
-from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts
+from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts, is_frame
 from plumbob.lab.simulate.export import has_slots
 from plumbob.lab.simulate.training import JointModel, Run, train
 from plumbob.model.links import log_odds, odds_factor
@@ -55,7 +55,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     read, with "bytes" the ciphertexts too. `verbose=True` tells on standard error how far training is.
 
     A frame with texts or gaps is encoded by the rule for drafted plans (`plumbob.plan.encodings`), as on the command
-    line, unless `missing`, `categorical`, `bins` or `plain` says how. Arrays, and frames of numbers without gaps, stay
+    line, unless `bins` says how. Arrays, and frames of numbers without gaps, stay
     as they are: `decision_function(X)` is `X @ coef_.T + intercept_`.
     """
 
@@ -66,20 +66,15 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         protocol: str = "shares",
         *,
         scale: str = "auto",
-        missing: str = "auto",
-        categorical: str = "auto",
         bins: int | str = "auto",
-        plain: bool | str = "auto",
         rare: int = 30,
         test_share: float = 0.0,
         sigmoid: str = "auto",
         start: str = "zero",
         epochs: int = 0,
-        full_passes: int = 0,
         batch_size: int | str = "auto",
         batches: str = "auto",
         momentum: float | str = "auto",
-        remainder: str = "merge",
         learning_rate: float | str = "auto",
         intercept: bool = True,
         l2: float | str = "auto",
@@ -87,12 +82,10 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         key_bits: int = 2048,
         test_only_keys: bool = False,
         replies: str = "packed",
-        reply_slots: int = 0,
         feature_bits: int | str = "auto",
         residual_bits: int = 20,
         open: str = "auto",
         most_rows: int = 0,
-        lattice_set: int = 0,
         unmasked_gradients_for_the_arbiter: bool = False,
         noise: str = "none",
         noise_std: float = 0.0,
@@ -217,9 +210,11 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
                 " first.join(second), and say with split how many columns each party has"
             )
         self._has_texts = has_texts(X)
-        self._is_drafted = (self._has_texts or has_gaps(X)) and not self._chosen_encoding()
+        self._has_gaps = has_gaps(X)
+        needs_slots = self._has_texts or self._has_gaps or self.noise == "rows"
+        self._is_drafted = needs_slots and not self._chosen_encoding()
         if not self._has_texts:
-            checked: tuple[Any, Any] = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite())
+            checked: tuple[Any, Any] = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=_finite(X))
             return checked
         validate_data(self, X, skip_check_array=True)
         labels = column_or_1d(y, warn=True)
@@ -230,20 +225,12 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         # Text where training had numbers is refused later, by column; scikit-learn's own message would quote a cell.
         if self._has_texts or has_texts(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
-        return validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=self._finite())
+        return validate_data(self, X, dtype=np.float64, reset=False, ensure_all_finite=_finite(X))
 
     def _chosen_encoding(self) -> dict[str, Any]:
         """The parameters about how columns become numbers, if any were set."""
         own = self.get_params(deep=False)
         return {name: own[name] for name in ENCODING_KEYS if not (isinstance(own[name], str) and own[name] == AUTO)}
-
-    def _finite(self) -> bool | str:
-        """Whether gaps are allowed: they are where they are filled, or have their own bin."""
-        return "allow-nan" if self._is_drafted or self._takes_gaps() else True
-
-    def _takes_gaps(self) -> bool:
-        chosen = self._chosen_encoding()
-        return chosen.get("missing", "refuse") != "refuse" or bool(chosen.get("bins", 0))
 
     def _tables(
         self, X: Any, labels: NDArray[np.intp] | None, readings: Sequence[ColumnChoices] | None = None
@@ -286,7 +273,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         keys = {key.name: _plain(own[key.name]) for key in KEYS if key.name in own}
         keys = {name: None if isinstance(value, str) and value == AUTO else value for name, value in keys.items()}
         keys["seed"] = self._seed()
-        keys["row_weights"] = "none" if tables[0].weights is None else "label party"
+        keys["row_weights"] = tables[0].weights is not None
         if self.heuristic is not None:
             keys["heuristic"] = self.heuristic
         keys = {name: value for name, value in keys.items() if value is not None}
@@ -294,7 +281,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
             keys, _ = suggested_keys(keys, sizes_of(tables, keys))
         plan = Plan.for_columns(owners.widths, **keys)
         plan = plan.with_names(owners.parties) if owners.parties else plan
-        if plan.bins or self._has_texts or plan.missing == "indicator":
+        if plan.bins or self._has_texts or self._has_gaps or plan.noise == "rows":
             plan = plan.replace(features=[encoded_width(table, plan) for table in tables])
         training_rows = len(tables[0]) - plan.held_out(len(tables[0]))
         if plan.batches != "full" and plan.batch_size > training_rows:
@@ -350,7 +337,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.allow_nan = self._takes_gaps()
+        tags.input_tags.allow_nan = False
         return tags
 
 
@@ -360,6 +347,11 @@ def _weight_line(name: str, weight: float, factor: float, deviation: float | Non
         odds = np.exp(weight * factor)
         per_deviation = "" if deviation is None or np.isnan(deviation) else f"{np.exp(weight * factor * deviation):.6g}"
     return f"  {name:<32} {weight:>12.6g} {odds:>12.6g} {per_deviation:>14}".rstrip()
+
+
+def _finite(X: Any) -> bool | str:
+    """Whether gaps are allowed: a frame's have columns of their own, as a party's table has."""
+    return "allow-nan" if is_frame(X) else True
 
 
 def _two_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:

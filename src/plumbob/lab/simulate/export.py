@@ -87,7 +87,7 @@ class LinearScores:
     columns: tuple[str, ...]
     coefficients: Vector
     intercept: float
-    fill: Vector | None
+    fill: Vector
     classes: tuple[Any, Any] | None
     limits: tuple[Vector, Vector] | None = None
     """The (low, high) limits of each column."""
@@ -153,7 +153,7 @@ def as_json(model: LinearScores) -> bytes:
         "sources": model.sources,
         "coefficients": model.coefficients.tolist(),
         "intercept": model.intercept,
-        "fill": None if model.fill is None else model.fill.tolist(),
+        "fill": model.fill.tolist(),
         "low": None if model.limits is None else model.limits[0].tolist(),
         "high": None if model.limits is None else model.limits[1].tolist(),
         "classes": model.classes,
@@ -163,16 +163,12 @@ def as_json(model: LinearScores) -> bytes:
 
 def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
     in_units = [part.in_input_units() for part in parts]
-    fills = [part.encoder.fill for part in parts]
     return LinearScores(
         parties=tuple(part.party for part in parts),
         columns=tuple(name for part in parts for name in part.encoder.names),
         coefficients=np.concatenate([coefficients for coefficients, _ in in_units]),
         intercept=sum(offset for _, offset in in_units),
-        # A plan fills the gaps of all parties or of none.
-        fill=None
-        if any(fill is None for fill in fills)
-        else np.concatenate([fill for fill in fills if fill is not None]),
+        fill=np.concatenate([part.encoder.fill for part in parts]),
         classes=classes,
         limits=_limits(parts),
         sources=tuple(
@@ -229,7 +225,7 @@ def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
             ends = None if limits is None else (float(limits[0][place]), float(limits[1][place]))
             weights.append(_Weight(column.name, PER_UNIT, None, own[0], ends))
             # A gap stands at the mean, and has the points of a line of its own instead of those of its units.
-            at_gap = 0.0 if fill is None else own[0] * float(fill[place])
+            at_gap = own[0] * float(fill[place])
         weights += _weights_of_slots(column, own[column.has_plain :], at_gap)
         place += column.width
     return [

@@ -11,9 +11,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from plumbob import datasets
 from plumbob.counting import counted
 from plumbob.data import (
@@ -23,17 +20,23 @@ from plumbob.data import (
     align,
     column_names,
     identifying_columns,
-    in_agreed_order,
-    newest_rows,
     read_table,
     steps_per_epoch,
     store,
     with_columns,
 )
-from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
+from plumbob.data.align import remarks_on_ids
 from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
 from plumbob.data.frames import NO_ROWS
-from plumbob.data.ids import BY_PLACE, IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
+from plumbob.data.ids import (
+    USUAL_OVERLAP,
+    IdColumns,
+    id_column_of,
+    ids_in_words,
+    is_named_like_an_id,
+    likeness,
+    refuse_other_parties,
+)
 from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
@@ -43,8 +46,6 @@ from plumbob.plan.encodings import DraftedEncoding, suggested_keys
 FEWEST_ROWS = 10
 SHOWN_COLUMNS = 6
 SHOWN_IDS = 3
-NEWEST_SHARE = 0.2
-"""The share of rows that are held out when they are split by time."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -77,12 +78,7 @@ class LoadedTables:
     @property
     def has_ids(self) -> bool:
         """Whether rows have their own ids, and are not identified only by their place."""
-        return self.id_columns is not None and not self.is_by_place
-
-    @property
-    def is_by_place(self) -> bool:
-        """Whether the parties' files were paired by the place of their rows."""
-        return self.id_columns is BY_PLACE
+        return self.id_columns is not None
 
     @property
     def left_out(self) -> str:
@@ -93,16 +89,6 @@ class LoadedTables:
         return f"{common} rows in common ({_enumerate_sizes(self.rows_read)}); the others are left out"
 
 
-@dataclass(frozen=True)
-class Testing:
-    """The rows that the model is judged on, where neither a data set nor the plan says so."""
-
-    files: Sequence[str] = ()
-    """The files of test rows, PARTY=FILE for each party."""
-    split_by: str | None = None
-    """A column with dates or numbers, by which the newest rows are held out."""
-
-
 def load_tables(
     plan: Plan,
     given: Sequence[str],
@@ -110,20 +96,23 @@ def load_tables(
     label_column: str | None = None,
     data_dir: Path | None = None,
     reading: ColumnChoices = ColumnChoices(),  # noqa: B008  # Frozen.
-    testing: Testing = Testing(),  # noqa: B008  # Frozen.
+    test_files: Sequence[str] = (),
 ) -> LoadedTables:
-    """Load training data: a known data set by name, whose columns the plan splits, or PARTY=FILE for each party."""
+    """Load training data: a known data set by name, whose columns the plan splits, or PARTY=FILE for each party.
+
+    `test_files` hold the rows that the model is judged on, PARTY=FILE for each party, where there are such files.
+    """
     if (name := _dataset_name(given)) is not None:
         if reading != ColumnChoices():
             raise DataError(
                 f"--data {name}: a bundled data set is taken as it is; flags about columns and rows (--drop, "
-                "--weight, --duplicates, ...) need files, as --data PARTY=FILE"
+                "--weight, ...) need files, as --data PARTY=FILE"
             )
         training, test = (split_dataset(plan, name, part, data_dir) for part in ("train", "test"))
         loaded = LoadedTables(name, training, test)
     else:
-        loaded = _load_files(plan, _files(plan, given), id_columns, label_column, reading, testing)
-    refuse_unfit(plan, loaded.tables, id_columns)
+        loaded = _load_files(plan, _files(plan, given), id_columns, label_column, reading, test_files)
+    refuse_unfit(plan, loaded.tables)
     return loaded
 
 
@@ -132,30 +121,33 @@ def remarks_on(read: Mapping[str, Table]) -> tuple[str, ...]:
     return tuple(f"{party}: {remark}" for party, table in read.items() for remark in remarks_on_ids(table))
 
 
+def _remarks_on_few(read: Mapping[str, Table], common: int) -> Iterator[str]:
+    """How each file's ids are written, and what would pair more rows, where few are in common."""
+    if common >= USUAL_OVERLAP * min(map(len, read.values())):
+        return
+    for party, table in read.items():
+        yield f"{party}: {ids_in_words(table.ids)}"
+    if found := likeness([table.ids for table in read.values()]):
+        yield f"{common:,} rows are in common; {found}"
+
+
 def _load_files(
     plan: Plan,
     files: Mapping[str, Path],
     id_columns: IdColumns,
     label_column: str | None,
     reading: ColumnChoices,
-    testing: Testing,
+    test_files: Sequence[str],
 ) -> LoadedTables:
-    """Load one file for each party, with files of test rows or the newest rows held out, if asked for."""
-    if testing.split_by is not None:
-        reading = replace(reading, drop=(*reading.drop, testing.split_by))
+    """Load one file for each party, and one with test rows for each, if there are such files."""
     read = read_training_files(plan, files, id_columns, label_column, reading)
-    aligned, sizes = common_rows(plan, read, id_columns), _sizes(read)
+    aligned, sizes = common_rows(plan, read), _sizes(read)
     _refuse_few_rows(aligned, sizes)
-    remarks = remarks_on(read)
-    if testing.split_by is not None:
-        is_new = _newest(files, id_columns, testing.split_by, aligned[plan.label_party.name].ids, reading)
-        training = {party: table.take(np.flatnonzero(~is_new)) for party, table in aligned.items()}
-        held_out = {party: table.take(np.flatnonzero(is_new)) for party, table in aligned.items()}
-        return LoadedTables("files", training, held_out, sizes, id_columns=id_columns, remarks=remarks)
+    remarks = (*remarks_on(read), *_remarks_on_few(read, len(aligned[plan.label_party.name])))
     test: dict[str, Table] = {}
-    if testing.files:
-        new = read_training_files(plan, _files(plan, testing.files), id_columns, label_column, reading)
-        test = _align(new, id_columns)
+    if test_files:
+        new = read_training_files(plan, _files(plan, test_files), id_columns, label_column, reading)
+        test = _align(new)
         _refuse_other_classes(plan, aligned, test)
     return LoadedTables("files", aligned, test, sizes, id_columns=id_columns, remarks=remarks)
 
@@ -167,17 +159,14 @@ def drafted_plan(
     id_columns: IdColumns,
     label_column: str | None,
     reading: ColumnChoices,
-    testing: Testing,
+    test_files: Sequence[str],
 ) -> tuple[Plan, DraftedEncoding | None]:
     """A plan that fits these files, the label party's first; and why it is encoded so, where the rule chose that."""
     blank = Plan.for_columns([1] * len(names)).with_names(names)
-    if testing.split_by is not None:
-        reading = replace(reading, drop=(*reading.drop, testing.split_by))
     tables = read_training_files(blank, _files(blank, given), id_columns, label_column, reading)
-    rows = common_count(tables, id_columns)
-    if testing.files or testing.split_by is not None:
+    rows = common_count(tables)
+    if test_files:
         keys = {"test_share": 0.0, **keys}
-        rows -= round(NEWEST_SHARE * rows) if testing.split_by is not None else 0
     return draft_for(tables, keys, rows)
 
 
@@ -186,16 +175,14 @@ def draft_for(
 ) -> tuple[Plan, DraftedEncoding | None]:
     """A plan that fits these tables, whose common rows may not be known yet, and why it is encoded so."""
     if any(table.weights is not None for table in tables.values()):
-        keys = {"row_weights": "label party", **keys}
+        keys = {"row_weights": True, **keys}
     chosen, drafted = suggested_keys(keys, sizes_of(tables.values(), keys), rows)
     plan = Plan.for_columns([1] * len(tables), **chosen).with_names(list(tables))
     return plan.replace(features=list(widths_of(plan, tables).values())), drafted
 
 
-def common_count(tables: Mapping[str, Table], id_columns: IdColumns) -> int:
+def common_count(tables: Mapping[str, Table]) -> int:
     """How many rows all parties have."""
-    if id_columns is BY_PLACE:
-        return min(map(len, tables.values()))
     first, *others = (table.ids for table in tables.values())
     return len(set(first).intersection(*others))
 
@@ -218,23 +205,6 @@ def _refuse_nothing_to_learn_from(table: Table) -> None:
         raise DataError("its file has no column to learn from beside the id; expected one at least")
     told = f"column {names[0]} has" if len(names) == 1 else f"each of its {len(names)} columns has"
     raise DataError(f"{told} the same value in every row, so there is nothing to learn from; add a column that varies")
-
-
-def _newest(
-    files: Mapping[str, Path], id_columns: IdColumns, column: str, ids: Sequence[str], reading: ColumnChoices
-) -> NDArray[np.bool_]:
-    """Which of the aligned rows are the newest fifth by this column, of whichever party has it."""
-    holders = [(party, file) for party, file in files.items() if column in column_names(file)]
-    if len(holders) != 1:
-        found = "no file has" if not holders else "more than one file has"
-        raise DataError(f"--split-by {column}: {found} this column; expected one file with it")
-    ((party, file),) = holders
-    choices = ColumnChoices(columns=(column,), duplicates=reading.duplicates)
-    table = read_table(file, id_column_of(id_columns, party), choices=choices)
-    if id_columns is not BY_PLACE:
-        table = in_agreed_order(table, ids, place=list(files).index(party))
-    (times,) = table.columns
-    return newest_rows(times, round(NEWEST_SHARE * len(times.values)))
 
 
 def _refuse_few_rows(aligned: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
@@ -274,7 +244,7 @@ def load_new_rows(
                 file, id_column_of(id_columns, party), choices=replace(reading, gaps=(*reading.gaps, *gaps))
             )
             _refuse_no_rows(tables[party])
-    aligned = _align(tables, id_columns)
+    aligned = _align(tables)
     for party, table in aligned.items():
         with _naming_party(party):
             if is_strict:
@@ -374,7 +344,7 @@ def _refuse_unpaired(files: Mapping[str, Path], id_columns: IdColumns, label_col
         return
     raise DataError(
         f"which rows of {' and '.join(files)} belong together? name the column that identifies a row: --id COLUMN"
-        f"{_suggested_ids(files, label_column)}; or add --by-place if all files have the same rows in the same order"
+        f"{_suggested_ids(files, label_column)}"
     )
 
 
@@ -413,27 +383,17 @@ def _refuse_label_column(table: Table, label_column: str) -> None:
         raise DataError(f"its file has the label's column {label_column!r} too; only the label party may hold it")
 
 
-def common_rows(plan: Plan, read: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
+def common_rows(plan: Plan, read: Mapping[str, Table]) -> dict[str, Table]:
     """The rows that all parties have, in one order."""
     # Shapes are those of the whole files, as between organisations, whose common rows are not known yet.
-    for table in read.values():
-        refuse_several_rows_of_one(plan, table.choices.duplicates)
     fitted = {}
     for party, table in read.items():
         with _naming_party(party):
             fitted[party] = with_columns(table, plan)
-    return _align(fitted, id_columns)
+    return _align(fitted)
 
 
-def _align(tables: Mapping[str, Table], id_columns: IdColumns) -> dict[str, Table]:
-    sizes = _sizes(tables)
-    if id_columns is BY_PLACE and len(set(sizes.values())) > 1:
-        raise DataError(
-            "rows cannot be paired by their place (--by-place): the files differ in length, "
-            f"{_enumerate_sizes(sizes)} rows; name the column that identifies a row with --id COLUMN"
-        )
-    if id_columns is BY_PLACE:
-        return dict(tables)
+def _align(tables: Mapping[str, Table]) -> dict[str, Table]:
     return dict(zip(tables, align(list(tables.values())), strict=True))
 
 
@@ -445,13 +405,13 @@ def _enumerate_sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
-def refuse_unfit(plan: Plan, tables: Mapping[str, Table], id_columns: IdColumns) -> None:
+def refuse_unfit(plan: Plan, tables: Mapping[str, Table]) -> None:
     """Refuse tables whose columns are not as the plan wants them, or with too few rows for one batch."""
     for name, table in tables.items():
         with _naming_party(name):
             encoder = fit_encoder(table, plan)
             _refuse_cells(table, encoder)
-            _refuse_other_width(plan, name, table, len(encoder.names), id_columns)
+            _refuse_other_width(plan, name, table, len(encoder.names))
     rows = len(tables[plan.label_party.name])
     if plan.rows and plan.rows != rows:
         raise DataError(f"the plan says {plan.rows} aligned rows, the data have {rows}; set rows to 0 if not yet known")
@@ -464,7 +424,7 @@ def _refuse_cells(table: Table, encoder: Encoder) -> None:
         encoder.encode(table, piece)
 
 
-def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_columns: IdColumns) -> None:
+def _refuse_other_width(plan: Plan, party: str, table: Table, width: int) -> None:
     """Refuse another width than the plan's, with the columns that were counted and a likely mistake."""
     features = plan.party(party).features
     if width == features:
@@ -472,14 +432,11 @@ def _refuse_other_width(plan: Plan, party: str, table: Table, width: int, id_col
     # Of a text only the column's own name: the encoded ones hold its values.
     names = [repr(column.name) for column in table.columns]
     more = f" and {len(names) - SHOWN_COLUMNS} more" if len(names) > SHOWN_COLUMNS else ""
-    after = " after encoding" if plan.categorical == "one-hot" or plan.bins else ""
-    if width > features and id_columns is BY_PLACE:
-        reason = "if one of them is the rows' id, name it with --id"
-    else:
-        reason = "the columns of --id and --label do not count; correct these or the plan's features"
+    after = " after encoding" if width != len(names) else ""
     raise DataError(
         f"the plan says {features} columns, its data give {width}{after}"
-        f" ({', '.join(names[:SHOWN_COLUMNS]) or 'none'}{more}); {reason}"
+        f" ({', '.join(names[:SHOWN_COLUMNS]) or 'none'}{more}); the columns of --id and --label do not count;"
+        " correct these or the plan's features"
     )
 
 

@@ -23,14 +23,13 @@ from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.lab.simulate.files import LoadedTables
 from plumbob.lab.simulate.training import JointModel, Run
+from plumbob.lab.transcript import Transcript
 from plumbob.model import logistic, metrics
 from plumbob.model.links import log_odds
 from plumbob.party.scores import SAID
 from plumbob.plan import Plan
-from plumbob.plan.encodings import encoding_of
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.outcome import HELD_OUT, measured
-from plumbob.protocol.transcript import Transcript
 from plumbob.run_folder import RunFolder
 
 TEST_PART, TRAINING = "test part", "training rows"
@@ -112,7 +111,7 @@ def _shown(value: float | None) -> str:
 
 def _plain_scores(plan: Plan, trained_on: Mapping[str, Table], judged_on: Mapping[str, Table]) -> Vector:
     """The scores of scikit-learn's default model on all columns as they are; levels are separate, gaps marked."""
-    as_they_are = Plan.for_columns((1, 1), protocol="clear", rare=plan.rare, **encoding_of(0))
+    as_they_are = Plan.for_columns((1, 1), protocol="clear", rare=plan.rare)
     encoders = {name: fit_encoder(replace(table, fitted=None), as_they_are) for name, table in trained_on.items()}
 
     def encoded(tables: Mapping[str, Table], rows: Rows) -> Matrix:

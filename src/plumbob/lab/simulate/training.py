@@ -20,12 +20,16 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.crypto import Draws, new_root
 from plumbob.crypto.kernel import cores
-from plumbob.data import Table, seed_from_int
-from plumbob.errors import DataError, TransportError
+from plumbob.data import Shard, Table, all_steps, seed_from_int
+from plumbob.data.cells import inputs_of
+from plumbob.errors import DataError, LocalProtocolError, TransportError
 from plumbob.lab.clear import train_clear
 from plumbob.lab.exchange import engines
-from plumbob.lab.exchange.engines.interface import Engine
+from plumbob.lab.exchange.arbiter import Arbiter
+from plumbob.lab.exchange.engines.interface import PaillierEngine
+from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import PaillierParticipant
+from plumbob.lab.transcript import ArbiterTranscript, Transcript, flipped_labels
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, SessionAccount
@@ -33,9 +37,8 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.outcome import account_record, party_record, run_record, run_to_its_quality
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at
-from plumbob.protocol.shares.scoring import LatticePredictor
-from plumbob.protocol.transcript import ArbiterTranscript, Transcript
+from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at, party_class
+from plumbob.protocol.shares.scoring import SharedScoring
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 
@@ -117,7 +120,7 @@ def train(
     plan: Plan,
     tables: Mapping[str, Table],
     *,
-    paillier: Engine | None = None,
+    paillier: PaillierEngine | None = None,
     cluster: str = "",
     jobs: int | None = None,
     roots: Mapping[str, bytes] = MappingProxyType({}),
@@ -125,6 +128,7 @@ def train(
     instead: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
     keep_bytes: bool = False,
     held_out_key: bytes = b"",
+    shards: Mapping[str, Shard] = MappingProxyType({}),
 ) -> Run:
     """Train as the plan says. `tables` are aligned: the same ids in the same order.
 
@@ -133,24 +137,28 @@ def train(
     `keep_bytes` keeps every message, ciphertexts included, in the transcripts' `frames`.
     `held_out_key` draws the held-out rows by their ids, the same in every run with this key; without one, each run
     draws others.
+    `shards` are all parties' rows where they are prepared already; the tables then say whose they are.
     """
     _refuse_unaligned(plan, tables)
     started = time.perf_counter()
     begun = {party.name: roots.get(party.name) or new_root() for party in plan.parties}
     if not plan.kind.is_encrypted:
         root = begun[plan.label_party.name]
-        run = _train_clear(plan, tables, Draws.begin(root, not roots), progress, held_out_key)
+        run = _train_clear(plan, tables, Draws.begin(root, not roots), progress, held_out_key, shards)
     else:
         participants = connected_participants(plan, paillier, jobs, begun, tables, cluster=cluster, is_kernel=not roots)
         participants = {name: replace(one, held_out_key=held_out_key) for name, one in participants.items()}
         if keep_bytes:
             _keep_bytes(participants)
-        parties = _parties_at(participants, tables, progress, instead)
+        parties = _parties_at(participants, tables, progress, _on_prepared_rows(plan, shards, instead))
         tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
         run_together(tasks, participants)
         run = _finish(plan, parties)
     seconds = time.perf_counter() - started
-    record = replace(run.record, seconds=seconds, transcripts=run.transcripts)
+    sides = [
+        replace(one, inputs=inputs_of(tables[one.name])) if one.name in tables else one for one in run.record.parties
+    ]
+    record = replace(run.record, seconds=seconds, parties=sides, transcripts=run.transcripts)
     return replace(run, record=record, held_out_key=held_out_key)
 
 
@@ -168,10 +176,11 @@ def _train_clear(
     draws: Draws,
     progress: AfterStep | None,
     held_out_key: bytes,
+    prepared: Mapping[str, Shard],
 ) -> Run:
     draws.open(b"clear", b"")
     seed = seed_from_int(plan.seed) if plan.seed else draws.of("seed").draw(32)
-    transcripts, shards = train_clear(plan, tables, seed, progress, held_out_key)
+    transcripts, shards = train_clear(plan, tables, seed, progress, held_out_key, prepared)
     named = {transcript.party: transcript for transcript in transcripts}
     parts = {
         name: ModelPart.of(plan.party(name), shards[name], transcript.weights, tables[name].classes)
@@ -198,9 +207,25 @@ def _parties_at(
     }
 
 
+def _on_prepared_rows(
+    plan: Plan, shards: Mapping[str, Shard], instead: Mapping[str, type[TrainingParty]]
+) -> dict[str, type[TrainingParty]]:
+    """Each party's class, which takes its prepared rows as they are."""
+
+    def prepared(honest: type[TrainingParty], shard: Shard) -> type[TrainingParty]:
+        class PreparedParty(honest):  # type: ignore[valid-type, misc]  # The class is chosen by the plan.
+            def own_rows(self) -> Shard:
+                return shard
+
+        return PreparedParty
+
+    usual = {name: instead.get(name) or party_class(plan.kind) for name in shards}
+    return {**instead, **{name: prepared(usual[name], shard) for name, shard in shards.items()}}
+
+
 def _finish(plan: Plan, parties: dict[str, AnyParty]) -> Run:
     """The result of a run in which everybody finished."""
-    ends = [replace(party.transcript(), frames=_frames(party.participant)) for party in parties.values()]
+    ends = [transcript_of(party) for party in parties.values()]
     transcripts = {end.party: end for end in ends if isinstance(end, Transcript)}
     arbiter = next((end for end in ends if isinstance(end, ArbiterTranscript)), None)
     learners = {name: party for name, party in parties.items() if isinstance(party, TrainingParty)}
@@ -218,6 +243,32 @@ def _finish(plan: Plan, parties: dict[str, AnyParty]) -> Run:
     return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
 
 
+def transcript_of(party: AnyParty) -> Transcript | ArbiterTranscript:
+    """What a party saw in a finished run."""
+    name, plan, frames = party.participant.name, party.participant.plan.to_toml(), _frames(party.participant)
+    if isinstance(party, Arbiter):
+        return ArbiterTranscript(name, plan, party.sums, frames)
+    if not isinstance(party, TrainingParty):
+        raise LocalProtocolError(f"{name}: expected a party with columns or an arbiter")
+    sums = np.zeros((all_steps(party.training_rows, party.plan), 0))
+    noise: list[Vector] = []
+    if isinstance(party, GradientParty):
+        sums, noise = np.array(party.sums).reshape(len(party.sums), -1), party.returned_noise
+    return Transcript(
+        party=name,
+        plan=plan,
+        seed=party.session.seed,
+        X=party.shard.X,
+        y=party.shard.y,
+        start=party.start,
+        sums=sums,
+        weights=party.weights,
+        own_noise=np.array(noise) if noise else None,
+        flipped=flipped_labels(party.plan, party.shard.y, party.all_signs),
+        frames=frames,
+    )
+
+
 def _keep_bytes(participants: Mapping[str, Participant]) -> None:
     for participant in participants.values():
         for channel in participant.channels.values():
@@ -230,7 +281,7 @@ def _frames(participant: Participant) -> dict[str, list[bytes]]:
 
 def connected_participants(
     plan: Plan,
-    paillier: Engine | None,
+    paillier: PaillierEngine | None,
     jobs: int | None,
     roots: Mapping[str, bytes] = MappingProxyType({}),
     tables: Mapping[str, Table] = MappingProxyType({}),
@@ -309,7 +360,7 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
     participants = connected_participants(model.plan, None, None, tables=tables)
-    parties = {name: LatticePredictor(participant, tables[name]) for name, participant in participants.items()}
+    parties = {name: SharedScoring(participant, tables[name]) for name, participant in participants.items()}
     results = run_together(
         {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants
     )

@@ -13,7 +13,7 @@ from gmpy2 import mpz
 
 from plumbob.crypto.fixed_point import IntegerMatrix
 from plumbob.lab.exchange import engines
-from plumbob.lab.exchange.engines.interface import Digits, Engine, Integers, PreparedPowers, Ring
+from plumbob.lab.exchange.engines.interface import Digits, Integers, PaillierEngine, PreparedPowers, Ring
 from plumbob.lab.exchange.limbs import Limbs, from_ints, to_mpz, width_for
 
 
@@ -29,7 +29,7 @@ class UnhiddenEngine:
 
     name = "unhidden"
 
-    def __init__(self, real: Engine | None = None) -> None:
+    def __init__(self, real: PaillierEngine | None = None) -> None:
         self._real = real or engines.choose()
 
     def multiply(self, ring: Ring, left: Limbs, right: Limbs) -> Limbs:

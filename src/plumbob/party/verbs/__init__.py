@@ -95,10 +95,9 @@ class Init(
             address=self.address,
             proxy=self.proxy,
             data=str(Path(self.data).resolve()) if self.data else "",
-            id_column=flags.own_id_column(self.id_words, self.name) or "id",
-            label_column=self.label_column,
-            reading=self.reading or self.table.choices(),
-        )
+            id=flags.own_id_column(self.id_words, self.name) or "id",
+            label=self.label_column,
+        ).with_reading(self.reading or self.table.choices())
         return init(self.home, settings, self.days, self.passphrase)
 
 
@@ -178,7 +177,7 @@ class Propose(PartyVerb, words="party propose", section=AGREE, example="party pr
     out: Annotated[str | Path, Flag("Plan file to write.", is_file=True)] = Path("joint.toml")
     _: KW_ONLY
     table: flags.TableFlags = flags.NOTHING_SAID
-    keys: flags.PlanKeys = field(default_factory=dict)
+    keys: flags.PartyKeys = field(default_factory=dict)
     reading: "ColumnChoices | None" = None
     """Replaces the flags about the table, in Python."""
 
@@ -250,18 +249,6 @@ class Align(PartyVerb, words="party align", section=RUN, example="party align jo
         int | None, Flag("Reveal the overlap size first; continue only if at least this many rows are shared.", low=1)
     ] = None
     at_most: Annotated[int, Flag("Reject a peer that submits more than this many ids.", low=1)] = 10_000_000
-    duplicates: Annotated[
-        str | None,
-        Flag(
-            "An id on several rows: refuse it, use its first or its last row, or repeat (pair all of its rows;"
-            " all sides must ask for it). Default: as in party.toml.",
-            "refuse|first|last|repeat",
-        ),
-    ] = None
-    split_by: Annotated[
-        str | None,
-        Flag("Hold out the newest rows by this column of your file, if the plan lets you choose them.", "COLUMN"),
-    ] = None
     jobs: flags.Jobs = None
 
     def do(self, caller: Caller) -> Result:
@@ -280,7 +267,6 @@ class Train(PartyVerb, words="party train", section=RUN, example="party train jo
     plan: flags.PlanFile
     _: KW_ONLY
     new: Annotated[bool, Flag("Begin a run without a result again; all parties must do so.")] = False
-    allow_test_keys: Annotated[bool, Flag("Train with keys that are too short to protect anything.")] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.train import train
@@ -310,6 +296,11 @@ class Predict(PartyVerb, words="party predict", section=RUN, example="party pred
             is_file=True,
         ),
     ] = None
+
+    held_out: Annotated[
+        bool,
+        Flag("Score the rows that training held out, and judge the model on them (for release = replayed)."),
+    ] = False
 
     def do(self, caller: Caller) -> Result:
         from plumbob.party.verbs.predict import predict

@@ -1,23 +1,18 @@
 """`party align`: finds the rows that all parties share and keeps them in this party's folder."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from plumbob.callbacks import Progress
 from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
-from plumbob.data.align import refuse_several_rows_of_one, remarks_on_ids
-from plumbob.data.ids import TEXT, PackedIds
+from plumbob.data.align import remarks_on_ids
+from plumbob.data.ids import USUAL_OVERLAP, PackedIds, ids_in_words
 from plumbob.party.home import Home
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import (
     checked_list_name,
-    choice_of_held_out,
     keep_aligned,
     names_kept,
     own_ids,
@@ -25,10 +20,7 @@ from plumbob.party.rows import (
 )
 from plumbob.party.status import Status
 from plumbob.party.verbs import Align
-from plumbob.plan import Plan
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
-from plumbob.protocol.alignment_schedule import agree_on_held_out
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.report.progress import StepProgress
@@ -40,7 +32,6 @@ ANOTHER_LIST = (
     "the other table (docs/alignment.md)"
 )
 LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
-CHOSEN_BY_COLUMN = "all parties know which, and nothing else about the column that decided"
 
 
 def align(options: Align, caller: Caller) -> Result:
@@ -49,15 +40,10 @@ def align(options: Align, caller: Caller) -> Result:
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(home, plan)
     name = checked_list_name(options.name)
-    table = (own_ids if name else own_table)(home, plan, options.data, options.duplicates)
-    choose = None
-    if not name:
-        choose = choice_of_held_out(home, plan, options.split_by, options.data, options.duplicates)
-    refuse_several_rows_of_one(plan, table.choices.duplicates)
-    duplicates, repeated_rows = table.choices.duplicates, table.repeated
+    table = (own_ids if name else own_table)(home, plan, options.data)
     # Ids are all that is needed of it from here on, and they take less memory than its texts.
-    table = replace(table, columns=(), labels=None)
-    ids = PackedIds.of(table.ids, repeat=duplicates == "repeat")
+    table, shape = replace(table, columns=(), labels=None), ids_in_words(table.ids)
+    ids = PackedIds.of(table.ids)
     for remark in remarks_on_ids(table):
         tell(remark)
     del table
@@ -71,24 +57,21 @@ def align(options: Align, caller: Caller) -> Result:
             # Three parties do not know how many steps it takes, so none is called the last one.
             lambda done, steps: progress(_Chunk(done, steps + 1), steps + 1),
             most_ids=options.at_most,
-            holds_out=not name,
-            choose=choose,
         )
         found = intersect(party_run, ids, journal, intersection)
     remarks = [ANOTHER_LIST] if names_kept(home, plan) else []
-    file = None if found.ids is None else keep_aligned(home, plan, found, name, duplicates)
+    if found.size < USUAL_OVERLAP * min(found.sizes.values()):
+        remarks.append(f"few rows are in common; this file has {shape}: compare on the telephone how ids are written")
+    file = None if found.ids is None else keep_aligned(home, plan, found, name)
     result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
-    repeated = {"repeated_rows": repeated_rows, "rows": len(found.ids or ())}
-    *lines, following = _lines(plan, found, file, plan_argument(options.plan), options)
-    return {**result, **repeated, "file": str(file), "lines": [*lines, *remarks, following]}
+    *lines, following = _lines(found, file, plan_argument(options.plan), options)
+    return {**result, "file": str(file), "lines": [*lines, *remarks, following]}
 
 
-def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: Align) -> list[str]:
+def _lines(found: Alignment, file: Path, plan_file: str, options: Align) -> list[str]:
     lines = [_sizes(found), f"hash of their order, the same at every party: {found.order_hash}", str(file)]
-    if found.held_out is not None:
-        lines.append(f"{plan.held_out_by} chose {len(found.held_out)} of them to be held out: {CHOSEN_BY_COLUMN}")
     data = f" --data {options.data}" if options.data else ""
     step = f"predict {plan_file} --name {options.name}{data}" if options.name else f"sign {plan_file}"
     return [*lines, f"next, on all sides: plumbob party {step}"]
@@ -96,8 +79,7 @@ def _lines(plan: Plan, found: Alignment, file: Path, plan_file: str, options: Al
 
 def _sizes(found: Alignment) -> str:
     sizes = ", ".join(f"{party} {size}" for party, size in found.sizes.items())
-    pairs = "" if found.ids is None or len(found.ids) == found.size else f", {len(found.ids)} pairs of rows"
-    return f"{counted(found.size, 'row')} in common ({sizes}){pairs}"
+    return f"{counted(found.size, 'row')} in common ({sizes})"
 
 
 class _Chunk:
@@ -119,12 +101,6 @@ class IntersectionOptions:
     progress: Progress | None = None
     chunk: int = CHUNK
     most_ids: int = MOST_IDS
-    columns: tuple[str, ...] = (TEXT,)
-    """How each column of an id is written: both sides must agree."""
-    holds_out: bool = True
-    """Whether rows of this list may be held out."""
-    choose: Callable[[tuple[str, ...]], NDArray[np.bool_]] | None = None
-    """Says which of the common rows are held out, at the party that chooses them."""
 
 
 def intersect(party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, options: IntersectionOptions) -> Alignment:
@@ -147,19 +123,10 @@ def intersect(party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, optio
             chunk=options.chunk,
             most_ids=options.most_ids,
         )
-        found = _with_held_out(participant, party.run(), options)
+        found = party.run()
         journal.flush()
         if late := talk.leave():
             party_run.tell(
                 f"{', '.join(late)}: did not say that it is done; if it has no result, align again on all sides"
             )
     return found
-
-
-def _with_held_out(participant: Participant, found: Alignment, options: IntersectionOptions) -> Alignment:
-    """The alignment with the rows held out; lists with a name are rows to predict, of which none are."""
-    if not participant.plan.held_out_by or found.ids is None or not options.holds_out:
-        return found
-    chosen = options.choose(found.ids) if options.choose is not None else None
-    held_out = agree_on_held_out(participant, len(found.ids), chosen)
-    return replace(found, held_out=tuple(np.flatnonzero(held_out).tolist()))

@@ -2,32 +2,41 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.callbacks import Tell
 from plumbob.counting import counted, decimal
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
-from plumbob.data.ids import own_row
-from plumbob.errors import DataError, PeerAwayError, PlumbobError
+from plumbob.errors import DataError, PeerAwayError, PlumbobError, ScoresWaitError
 from plumbob.model.links import log_odds
+from plumbob.model.logistic import fit_logistic
 from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
+from plumbob.party.gate import refuse_before_replay
 from plumbob.party.home import Home
-from plumbob.party.party_run import party_run_at, refuse_strangers
+from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, one_session
-from plumbob.party.rows import aligned_before, checked_list_name, ids_only, place_of
-from plumbob.party.scores import refuse_unwritable, unusual_lines, write_scores
+from plumbob.party.rows import aligned_before, aligned_table, checked_list_name, ids_only
+from plumbob.party.scores import (
+    keep_scores,
+    known_scores,
+    quality_in_words,
+    refuse_unwritable,
+    unusual_lines,
+    write_scores,
+)
 from plumbob.party.verbs import Align, Predict
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
-from plumbob.protocol.outcome import measured
+from plumbob.protocol.outcome import HELD_OUT, Metrics, measured
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Caller, Result
@@ -49,6 +58,8 @@ NEW_ROWS = (
 def predict(options: Predict, tell: Tell) -> Result:
     """Get scores of aligned rows at the label party; answer one session at the others."""
     home, plan = Home.open(options.home), plan_of(options.plan)
+    if options.held_out:
+        _refuse_no_held_out(home, plan, options)
     if options.test is None:
         return _predict_aligned(home, plan, options, None, tell)
     labels = _test_labels(home, plan, options)
@@ -68,36 +79,44 @@ def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str,
 def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
     """Ask for scores, as the label party."""
     name = checked_list_name(options.name)
-    runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
-    run = runs.finished_run()
+    run = PlanRuns(home, plan).finished_run()
     part = ModelPart.load(run.part_file(home.identity.name))
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     table, absent = _table_to_predict(home, plan, part, name, options.data, options.strict)
-    if options.ids:
+    held_out = _held_out(home, plan, run)
+    if options.held_out:
+        rows, absent = [row for row, identity in enumerate(table.ids) if held_out[identity]], list[str]()
+    elif options.ids:
         rows, absent = _rows_asked(table, options.ids)
     else:
         rows = list(range(len(table)))
+    is_whole_list = not (name or options.data or options.ids or options.held_out)
+    known = known_scores(run, home.identity.name) if is_whole_list else {}
+    asked = [row for row in rows if table.ids[row] not in known]
     refuse_unwritable(Path(options.out))
-    place = runs.make_prediction_folder()
-    keeping = _keeping(home, plan, run, len(table))
-    party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
     meeting = SECONDS_FOR_PEERS if options.wait is None else options.wait
-    party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
+    party_run = replace(
+        _party_run(home, plan, table, name, meeting, tell), keeping=_keeping(home, plan, run, len(table))
+    )
     try:
-        with _evidence_if_used(keeping), one_session(place) as journal:
-            scores = prediction.ask(party_run, journal, part, rows)
+        with _evidence_if_used(party_run.keeping), one_session(party_run.folder) as journal:
+            found = prediction.ask(party_run, journal, part, asked) if asked else np.zeros(0)
     except PeerAwayError as error:
         raise PeerAwayError(f"{error} {IF_AWAY}") from None
     # Ids with what is predicted of them: nobody else's business.
     out = Path(options.out)
     out.touch(mode=0o600)
-    ids = [table.ids[row] for row in rows]
-    written = write_scores(
-        out, ids, scores, part.classes, _unusual(part, table), plan, _held_out(home, plan, run), absent
-    )
+    ids, answers = [table.ids[row] for row in rows], iter(found.tolist())
+    scores = np.array([known[identity] if identity in known else next(answers) for identity in ids])
+    remarks = [*_unusual(part, table), *_known_in_words(len(rows) - len(asked))]
+    written: Result = write_scores(out, ids, scores, part.classes, remarks, plan, held_out, absent)
     written["list"] = name
+    if options.held_out:
+        keep_scores(run, home.identity.name, ids, scores.tolist())
+        models = _models_on_held_out(aligned_table(home, plan), part, np.array(rows), log_odds(plan, scores), plan)
+        return with_line({**written, "quality": {HELD_OUT: models}}, quality_in_words(HELD_OUT, models))
     return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
 
 
@@ -112,18 +131,18 @@ def answer_once(
     meeting: float | None = None,
 ) -> Result:
     """Answer one session about the list of this name, as a feature party."""
-    runs = PlanRuns(home, plan)
     refuse_strangers(home, plan)
-    run = runs.finished_run()
+    run = PlanRuns(home, plan).finished_run()
+    # First: while scores are shut, no query is taken and no table is read.
+    turn_away_until_replayed(home, plan, name, tell, meeting)
     part = ModelPart.load(run.part_file(home.identity.name))
     table, _ = _table_to_predict(home, plan, part, name, data, strict)
-    place = runs.make_prediction_folder()
-    keeping = _keeping(home, plan, run, len(table))
-    party_run = party_run_at(home, plan, table, place, prediction.largest_message(plan), tell)
-    party_run = replace(party_run, list_name=name, keeping=keeping, finished_run=run.path, meeting=meeting)
+    party_run = replace(
+        _party_run(home, plan, table, name, meeting, tell), keeping=_keeping(home, plan, run, len(table))
+    )
     ledger = AnsweredRows.of(home, plan)
     limit = row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
-    with _evidence_if_used(keeping), one_session(place) as journal:
+    with _evidence_if_used(party_run.keeping), one_session(party_run.folder) as journal:
         served = prediction.answer(party_run, journal, part, ledger, limit)
     in_all = ledger.answered()
     queries = counted(served.queries, "query", "queries")
@@ -141,13 +160,42 @@ def answer_once(
     }
 
 
+def turn_away_until_replayed(home: Home, plan: Plan, name: str, tell: Tell, meeting: float | None) -> None:
+    """Raise ScoresWaitError while this plan's scores are shut here, once the label party has been told so."""
+    try:
+        refuse_before_replay(home, plan, PlanRuns(home, plan).finished_run())
+    except ScoresWaitError as error:
+        tell(str(error))
+        party_run = _party_run(home, plan, None, name, SECONDS_FOR_PEERS if meeting is None else meeting, tell)
+        with one_session(party_run.folder) as journal, suppress(PeerAwayError), party_run.talk("predict", journal):
+            raise
+        raise
+
+
+def _party_run(home: Home, plan: Plan, table: Table | None, name: str, meeting: float | None, tell: Tell) -> PartyRun:
+    """This party's place in a session about the list of this name; without a table it only turns its peers away."""
+    runs = PlanRuns(home, plan)
+    place, largest = runs.make_prediction_folder(), prediction.largest_message(plan)
+    party_run = party_run_at(home, plan, table, place, largest, tell)
+    return replace(party_run, list_name=name, finished_run=runs.finished_run().path, meeting=meeting)
+
+
+def _known_in_words(rows: int) -> list[str]:
+    """A sentence on rows whose scores were here already; none where there are none."""
+    return (
+        [f"the scores of the {counted(rows, 'held-out row')} were here already and were not asked for again"]
+        if rows
+        else []
+    )
+
+
 def _unusual(part: ModelPart, table: Table) -> list[str]:
     return unusual_lines(part.party, part.encoder.unseen(table), part.encoder.counted_as_rare(table), len(table))
 
 
 def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | None:
     """How evidence of a session is kept: beside the run whose model it uses."""
-    if not plan.keeps_evidence:
+    if not plan.has_evidence_of(home.identity.name):
         return None
     sessions = run.path / SESSIONS
     sessions.mkdir(mode=0o700, exist_ok=True)
@@ -178,22 +226,21 @@ def _table_to_predict(
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
     aligned = aligned_before(home, plan, name)
-    choices = replace(reading, gaps=gaps, duplicates=aligned.duplicates)
-    table = read_table(data or home.data_file, home.settings.id_column, choices=choices)
-    place = place_of(home, plan)
+    choices = replace(reading, gaps=gaps)
+    table = read_table(data or home.data_file, home.settings.id, choices=choices)
     if home.identity.name != plan.label_party.name:
-        _refuse_lost_rows(table, aligned.ids, place)
-    common = in_agreed_order(table, aligned.ids, NEW_ROWS, place)
+        _refuse_lost_rows(table, aligned.ids)
+    common = in_agreed_order(table, aligned.ids, NEW_ROWS)
     if strict:
         part.encoder.refuse_unseen(common)
-    known = {own_row(identity, place) for identity in aligned.ids}
+    known = set(aligned.ids)
     return common, [identity for identity in canonical_ids(table.ids) if identity not in known]
 
 
-def _refuse_lost_rows(table: Table, ids: Sequence[str], place: int) -> None:
+def _refuse_lost_rows(table: Table, ids: Sequence[str]) -> None:
     """Refuse rows that are gone since they were aligned, by ids, which the label party has too."""
     known = set(canonical_ids(table.ids))
-    lost = [identity for identity in ids if own_row(identity, place) not in known]
+    lost = [identity for identity in ids if identity not in known]
     if not 0 < len(lost) < len(ids):
         # With none of them it is another table.
         return
@@ -216,13 +263,29 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]
 
 def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
     """Whether the run held out each row that was aligned for training, by id."""
-    aligned = aligned_before(home, plan)
-    ids = aligned.ids
-    if plan.held_out_by and aligned.held_out is not None:
-        held_out = np.array(aligned.held_out, dtype=np.intp)
-    else:
-        _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
+    ids = aligned_before(home, plan).ids
+    _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
     return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
+
+
+def _refuse_no_held_out(home: Home, plan: Plan, options: Predict) -> None:
+    if options.name or options.data is not None or options.ids or options.test is not None:
+        raise DataError("--held-out goes without --name, --data, --ids and --test: training chose those rows")
+    if not plan.held_out(len(aligned_before(home, plan).ids)):
+        raise DataError("--held-out: this plan holds out no row (test_share = 0), so there is none to judge it on")
+
+
+def _models_on_held_out(
+    table: Table, part: ModelPart, held_out: NDArray[np.intp], odds: Vector, plan: Plan
+) -> dict[str, Metrics]:
+    """Metrics of the joint model, and of a model that this party fits to its own columns alone."""
+    labels = np.asarray(table.labels)
+    training = np.setdiff1d(np.arange(len(table)), held_out)
+    X = np.column_stack([part.encoder.encode(table), np.ones(len(table))])
+    penalty = (plan.l2 or 1.0 / len(training)) * np.diag([1.0] * (X.shape[1] - 1) + [0.0])
+    weights = None if table.weights is None else table.weights[training]
+    alone = fit_logistic(X[training], labels[training], penalty, weights)
+    return {"joint": measured(labels[held_out], odds), "local-only": measured(labels[held_out], X[held_out] @ alone)}
 
 
 def _test_labels(home: Home, plan: Plan, options: Predict) -> dict[str, int] | None:
@@ -233,9 +296,7 @@ def _test_labels(home: Home, plan: Plan, options: Predict) -> dict[str, int] | N
     if home.identity.name != plan.label_party.name:
         return None
     reading = replace(ids_only(home), positive=home.settings.reading.positive)
-    table = read_table(
-        options.test or home.data_file, home.settings.id_column, home.settings.label_column, choices=reading
-    )
+    table = read_table(options.test or home.data_file, home.settings.id, home.settings.label, choices=reading)
     if table.labels is None or table.classes != ModelPart.load(run.part_file(home.identity.name)).classes:
         raise DataError(f"--test {options.test}: its labels have other classes than those of training; correct them")
     return dict(zip(canonical_ids(table.ids), table.labels.tolist(), strict=True))
@@ -247,4 +308,9 @@ def _quality(labels: dict[str, int], ids: Sequence[str], odds: Vector, written: 
     shown = ", ".join(
         f"{name.replace('_', ' ')} {decimal(value)}" for name, value in found.items() if value is not None
     )
-    return {"quality": found, "lines": [*written["lines"], f"on the {len(ids)} test rows: {shown}"]}
+    return with_line({"quality": found, "lines": written["lines"]}, f"on the {len(ids)} test rows: {shown}")
+
+
+def with_line(result: Result, line: str) -> Result:
+    """The result with one more line to print."""
+    return {**result, "lines": [*result["lines"], line]}

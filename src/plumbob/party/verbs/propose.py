@@ -3,23 +3,20 @@
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plumbob.callbacks import Tell
-from plumbob.checking.advice import ROW_EPSILON, offered_price, small_delta
+from plumbob.checking.advice import offered_price
 from plumbob.checking.row_notes import loss_in_words
+from plumbob.checking.rules.remedies import ROW_EPSILON, small_delta
 from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table
-from plumbob.data.encoder import choices_of, fit_encoder
+from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
-from plumbob.errors import DataError, PlanError
-from plumbob.model import metrics
-from plumbob.model.logistic import fit_logistic
+from plumbob.errors import PlanError
 from plumbob.party.evidence import evidence_bytes
 from plumbob.party.home import Home
 from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
@@ -33,25 +30,23 @@ from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.row_noise import spending_of_a_run
-from plumbob.protocol.shares.shape import LatticeShape
+from plumbob.protocol.shares.shape import RunShape
 from plumbob.verb import Result
 
 NO_SIZE = TableSize(1, 0, 1)
 """The size of a table that nobody has counted yet."""
-FOLDS = 4
-PENALTY = 1e-3
 MOST_RUNS = 100
 """Up to how many runs are counted in words."""
 
 
 def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
     """Agree on a plan and write its file; shows what this party's own table gives under it."""
-    refuse_study(keys.get("protocol", ""), is_for_tests=bool(keys.get("test_only_keys")))
+    refuse_study(keys.get("protocol", ""))
     home = Home.open(folder)
     home = _with_choices(home, reading)
     own = whole_table(home)
     # Whoever names a column of weights wants them used.
-    weighs = {} if own.weights is None else {"row_weights": "label party"}
+    weighs = {} if own.weights is None else {"row_weights": True}
     drafts = _Drafts(own, {**weighs, **keys})
     proposal = _prepare(home, drafts, out)
     plan, reason = _agree_on_plan(home, proposal, tell)
@@ -60,11 +55,12 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
     out.write_text(plan.to_toml(remark), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
     widths = ", ".join(f"{party.name} {party.features}" for party in plan.learners)
+    is_offered = bool(home.settings.label) and drafts.may_offer_noise
     lines = [
         *summary.lines(),
         *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
-        *([] if drafts.forecast is None else [offer_in_words(drafts.forecast, plan)]),
+        *([offer_in_words(plan, trained_rows(drafts.most_rows, plan))] if is_offered else []),
         *rows_in_words(plan, trained_rows(len(own), plan)),
         *runs_in_words(plan, home.settings, trained_rows(len(own), plan)),
         *evidence_in_words(plan, home, len(own)),
@@ -75,17 +71,27 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
 
 def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
     """What keeping evidence gives and costs, or what it would take."""
-    if not plan.keeps_evidence:
-        if home.settings.evidence_key:
+    if plan.is_replayed:
+        label = plan.label_party.name
+        yield (
+            f"scores stay shut until {label}'s auditor has replayed {label}'s training and found it clean; those "
+            "of held-out rows too (--release always opens them when training ends)"
+        )
+    if not plan.has_evidence_of(home.identity.name):
+        if plan.keeps_evidence:
+            kept_by = " and ".join(name for name, _ in plan.auditors)
+            yield f"evidence is kept by {kept_by}; this party has no auditor and keeps none"
+        elif home.settings.evidence_key:
             yield (
-                "no evidence is kept, although this party has an auditor: every party needs one (evidence_key in "
-                'party.toml), and the plan protocol = "shares" with open = "never"'
+                "no evidence is kept, although this party has an auditor: a draft keeps it where every party has one, "
+                'or between two the label party (evidence_key in party.toml), and open = "never"; with --evidence keep '
+                "those that have one keep it"
             )
         return
     room = size(evidence_bytes(plan, home.identity.name, rows))
     yield (
         f"evidence is kept for {plan.days} days, at most about {room} here: your auditor can show that you "
-        "kept to the protocol, and a party that sent a single other byte cannot. It prevents nothing, and whoever "
+        "kept to the protocol, and a party that sent a single other byte cannot. Whoever "
         "opens it reads, with a peer's traffic, every residual, weight and score of the run (--evidence none keeps "
         "none, --days says how long)"
     )
@@ -96,9 +102,7 @@ def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
         )
 
 
-# The draft has noise for whole rows only where the label party asks for it: nobody knows its whole price before
-# the run, because peers' columns lose their bins under noise, and no number that peers tell says what that costs. The
-# label party is told what is known: what the noise does, and what the other encoding costs on its own table.
+# The draft has noise for whole rows only where the label party asks for it, which is told what it does and costs.
 
 
 def noise_keys(rows: int) -> dict[str, Any]:
@@ -106,73 +110,24 @@ def noise_keys(rows: int) -> dict[str, Any]:
     return {"noise": "rows", "epsilon": ROW_EPSILON, "delta": small_delta(USUAL_DELTA, rows)}
 
 
-@dataclass(frozen=True)
-class NoiseForecast:
-    """What noise for whole rows is expected to cost, against the plan that would be drafted without it."""
-
-    rows: int
-    from_noise: float
-    from_encoding: float
-
-    @classmethod
-    def of(cls, with_noise: Plan, without: Plan, table: Table, most: int) -> "NoiseForecast":
-        """Forecast the cost; `with_noise` has everybody's columns, `most` are the rows of the smallest table."""
-        rows = trained_rows(most, with_noise)
-        columns = [party.features for party in with_noise.learners]
-        return cls(
-            rows, offered_price(rows, columns, with_noise.delta).expected, encoding_loss(table, with_noise, without)
-        )
-
-    @property
-    def words(self) -> str:
-        return (
-            f"is expected to cost {loss_in_words(self.from_noise)} of AUC with {self.rows:,} training rows, and its"
-            f" encoding {loss_in_words(self.from_encoding)} on this party's own columns"
-        )
-
-
 def trained_rows(most: int, plan: Plan) -> int:
     """The most rows that a run can train on: the rows in common are not known before they are aligned."""
     return max(1, most - plan.held_out(most))
 
 
-def encoding_loss(table: Table, plan: Plan, other: Plan) -> float:
-    """How much less AUC a model of this table's columns alone has under this plan's encoding than under the other's."""
-    if table.labels is None or not table.columns:
-        return 0.0
-    try:
-        return max(0.0, _auc(table, other) - _auc(table, plan))
-    except DataError:
-        # What an encoding refuses is told where the plan is used.
-        return 0.0
-
-
-def _auc(table: Table, plan: Plan) -> float:
-    """The AUC on rows left out of the fit, all of them in turn."""
-    folds = np.random.default_rng(0).permutation(len(table)) % FOLDS
-    scores = np.zeros(len(table))
-    for fold in range(FOLDS):
-        training, others = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        encoder = fit_encoder(table, plan)
-        X = np.column_stack([encoder.encode(table), np.ones(len(table))])
-        labels = np.asarray(table.labels)[training]
-        penalty = PENALTY * np.diag([1.0] * (X.shape[1] - 1) + [0.0])
-        scores[others] = X[others] @ fit_logistic(X[training], labels, penalty)
-    return metrics.auc(np.asarray(table.labels), scores)
-
-
-def offer_in_words(forecast: NoiseForecast, plan: Plan) -> str:
+def offer_in_words(plan: Plan, rows: int) -> str:
     """A sentence for the label party: what the draft without noise leaves open, and what noise is expected to cost."""
-    label = plan.label_party.name
+    price = offered_price(plan, rows)
     return (
-        f"no noise is in the plan: noise for whole rows (epsilon {ROW_EPSILON:g}) {forecast.words}; without it, {label}"
+        f"no noise is in the plan: noise for whole rows (epsilon {ROW_EPSILON:g}) is expected to cost"
+        f" {loss_in_words(price.expected)} of AUC with {rows:,} training rows; without it, {plan.label_party.name}"
         " can read the row of a person of its choice if it invents labels; --noise rows adds it"
     )
 
 
 def rows_in_words(plan: Plan, rows: int) -> Iterator[str]:
     """A warning where this party's table has more rows to train on than `shares` can run this plan with."""
-    if plan.kind.has_lattices and rows > (most := LatticeShape(plan, rows).most_rows_proved):
+    if plan.kind.has_lattices and rows > (most := RunShape(plan, rows).most_rows_proved):
         yield (
             f"WARNING: this plan trains on at most {most:,} rows, and this table has {rows:,}. If more than {most:,} "
             "are in common, plumbob party sign refuses the plan; fewer columns (--bins 0) or no --l2 allow more rows"
@@ -200,8 +155,6 @@ class _Drafts:
 
     table: Table
     keys: Mapping[str, Any]
-    forecast: NoiseForecast | None = None
-    """What noise would cost, once everybody's columns are known."""
     sizes: Sequence[TableSize] = (NO_SIZE,)
     """The sizes of everybody's tables, once they are known."""
 
@@ -211,22 +164,19 @@ class _Drafts:
     def choose(self, first: Plan, sizes: Sequence[TableSize]) -> tuple[DraftFor, DraftedEncoding | None]:
         """The draft with the encoding that these sizes call for, and what that is chosen from."""
         self.sizes = sizes
-        if self._may_offer_noise:
-            with_noise = self._plan(first.learners, self.noise)
-            self.forecast = NoiseForecast.of(with_noise, self.draft(first.learners), self.table, self._most_rows)
         return self.draft, self._keys({})[1]
 
     @property
     def noise(self) -> dict[str, Any]:
-        return noise_keys(self._most_rows)
+        return noise_keys(self.most_rows)
 
     @property
-    def _most_rows(self) -> int:
+    def most_rows(self) -> int:
         """The most rows that can be common to all: own ones, until the others have said how many they have."""
         return min([len(self.table), *(size.rows for size in self.sizes if size is not NO_SIZE)])
 
     @cached_property
-    def _may_offer_noise(self) -> bool:
+    def may_offer_noise(self) -> bool:
         """Whether nobody said anything about noise, and the other keys allow it."""
         if {"noise", "epsilon", "label_flip_epsilon"} & set(self.keys):
             return False
@@ -237,46 +187,32 @@ class _Drafts:
         return True
 
     def _keys(self, noise: Mapping[str, Any]) -> tuple[dict[str, Any], DraftedEncoding | None]:
-        # A name means somebody only among the real parties.
-        others = {name: value for name, value in self.keys.items() if name != "held_out_by"}
-        return suggested_keys({**others, **noise}, self.sizes)
+        return suggested_keys({**self.keys, **noise}, self.sizes)
 
     def _plan(self, parties: tuple[Party, ...], noise: Mapping[str, Any]) -> Plan:
-        named = {name: value for name, value in self.keys.items() if name == "held_out_by"}
         keys, _ = self._keys(noise)
-        return Plan.for_columns([party.features for party in parties], **keys).replace(parties=parties, **named)
+        return Plan.for_columns([party.features for party in parties], **keys).replace(parties=parties)
 
 
 def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
     """The proposal of this party, with its table."""
     if out.exists():
         raise PlanError(f"{out}: there is a file already; remove it, or choose another name with --out")
-    has_label = bool(home.settings.label_column)
+    has_label = bool(home.settings.label)
     if drafts.keys and not has_label:
         raise PlanError("the party that has the label chooses the plan's keys; leave the flags out here")
     auditor = (
         "" if drafts.keys.get("evidence") == "none" or not home.settings.evidence_key else home.auditor.fingerprint
     )
-    return Proposal(drafts.table, has_label, auditor, drafts.draft, drafts.choose)
+    may_wait = drafts.keys.get("release") != "always"
+    return Proposal(drafts.table, has_label, auditor, drafts.draft, drafts.choose, may_wait)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:
     """The home with what is said about the columns, kept for the commands that follow."""
     if reading == ColumnChoices():
         return home
-    return home.with_settings(replace(home.settings, reading=_merge_choices(reading, home.settings.reading)))
-
-
-def _merge_choices(now: ColumnChoices, before: ColumnChoices) -> ColumnChoices:
-    """The choices made now; where there are none, those made before."""
-    merged: dict[str, Any] = {}
-    for one in fields(ColumnChoices):
-        said, kept = getattr(now, one.name), getattr(before, one.name)
-        if isinstance(said, Mapping):
-            merged[one.name] = {**kept, **said}
-        else:
-            merged[one.name] = said if said and said != one.default else kept
-    return ColumnChoices(**merged)
+    return home.with_settings(home.settings.with_reading(reading))
 
 
 def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> tuple[Plan, DraftedEncoding | None]:

@@ -15,27 +15,20 @@ from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.study import noise_std
 from plumbob.counting import counted
 from plumbob.errors import DataError, IdentityError, SettingsError
-from plumbob.net.identity import Certificate
+from plumbob.net.identity import Certificate, write_over
+from plumbob.party.gate import kept_statement
 from plumbob.party.home import RUNS, Home
 from plumbob.party.plan_runs import beginnings, is_met
 from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
 from plumbob.party.signature import verify_message
-from plumbob.party.verbs.auditing import plan_in, read_statement, sealed_by, statement_mistakes
+from plumbob.party.statements import plan_in, read_statement, sealed_by, statement_mistakes
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.account import LAST
 from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
-from plumbob.report.page import as_text
-from plumbob.report.run import (
-    compared_streams,
-    consents,
-    judged,
-    keys_in_words,
-    summary,
-    transcript_hash,
-    warnings,
-    work_table,
-)
+from plumbob.report.receipt import compared_streams, consents, keys_in_words, transcript_hash, work_table
+from plumbob.report.run import judged, summary, warnings
+from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
@@ -104,6 +97,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         mistakes += statement_mistakes(stated, own, signed.fingerprints)
         mistakes += _deviations(stated.statement)
     consistent = consistent and not mistakes
+    kept = [] if statement is None or stated is None or mistakes else _keep(own, statement, stated.statement)
     is_cleared = stated is None or stated.statement.get("honest") is True
     verified = consistent and known.holds(signed) and is_cleared
     return {
@@ -122,7 +116,6 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "accepted_cheating": record.accepted_cheating,
         "accepted_evidence": record.accepted_evidence,
         "headlines": judgement.headlines.to_dict(),
-        "by_place": record.by_place,
         "begun": begun,
         "warnings": [*warnings(record), *record.notes],
         "parties": [_counts(party) for party in record.parties],
@@ -141,12 +134,24 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
             *([f"begun        {counted(begun, 'time')} by this party, to a result or not"] if begun else []),
             *(_peer_in_words(one) for one in peers),
             *([] if stated is None else [f"statement    {_statement_in_words(stated.statement, mistakes)}"]),
+            *kept,
             f"signature    {_signature_in_words(signed, known)}",
             *_fingerprint_lines([signed]),
             *(f"DIFFERS      {mistake}" for mistake in mistakes),
             f"result       {_result([signed], channels, consistent=consistent, verified=verified)}",
         ],
     }
+
+
+def _keep(run: RunFolder, file: Path, said: Mapping[str, Any]) -> list[str]:
+    """Keep a clean statement about a peer's whole training beside this side's run; the gate of scores looks there."""
+    if said["purpose"] != "train" or not said["settled"] or not said["honest"]:
+        return []
+    place = kept_statement(run, said["party"])
+    if place.resolve() != file.resolve():
+        write_over(place, file.read_bytes())
+    opens = run.plan().is_replayed and said["party"] == run.plan().label_party.name
+    return [f"kept         {place.name}{', and scores may be computed from now on' if opens else ''}"]
 
 
 def _deviations(said: Mapping[str, Any]) -> Iterator[str]:

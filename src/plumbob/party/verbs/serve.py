@@ -10,12 +10,12 @@ import time
 
 from plumbob.callbacks import Tell
 from plumbob.counting import counted
-from plumbob.errors import BudgetExceededError, CryptoError, DataError, ProtocolError, TransportError
+from plumbob.errors import BudgetExceededError, CryptoError, DataError, ProtocolError, ScoresWaitError, TransportError
 from plumbob.party.home import Home
 from plumbob.party.log import facts_of, logged
-from plumbob.party.rows import checked_list_name, is_arbiter, names_kept
+from plumbob.party.rows import checked_list_name, names_kept
 from plumbob.party.verbs import Serve
-from plumbob.party.verbs.predict import answer_once
+from plumbob.party.verbs.predict import answer_once, turn_away_until_replayed
 from plumbob.plan import Plan
 from plumbob.verb import Result
 from plumbob.verb.flags import plan_of
@@ -37,6 +37,7 @@ def serve(options: Serve, tell: Tell) -> Result:
     if others := [other for other in names_kept(home, plan) if other not in ("", name)]:
         events(f"not answered here, though aligned: {', '.join(others)}; each needs a service of its own, with --name")
     while options.sessions is None or sessions + refused < options.sessions:
+        _wait_for_replay(home, plan, name, events)
         try:
             with logged(home.folder, own, "answer", facts_of(plan, own), waits=True) as entry:
                 answered = answer_once(
@@ -57,8 +58,21 @@ def serve(options: Serve, tell: Tell) -> Result:
     return {"sessions": sessions, "rows": rows, "refused": refused, "lines": [line + more]}
 
 
+def _wait_for_replay(home: Home, plan: Plan, name: str, events: Tell) -> None:
+    """Return once scores are open; until then the label party is told why they are not, whenever it comes."""
+    while True:
+        try:
+            return turn_away_until_replayed(home, plan, name, events, SECONDS_BETWEEN)
+        except ScoresWaitError:
+            # It was said already. Somebody may keep the statement meanwhile.
+            time.sleep(SECONDS_AFTER_A_MISTAKE)
+        except (TransportError, ProtocolError, CryptoError) as error:
+            events(f"no answer given: {error}")
+            time.sleep(SECONDS_BETWEEN)
+
+
 def _refuse_nothing_to_answer(home: Home, plan: Plan) -> None:
-    if home.identity.name == plan.label_party.name or is_arbiter(home, plan):
+    if home.identity.name == plan.label_party.name:
         raise DataError(
             f"{home.identity.name} answers no predictions: the label party asks for scores with plumbob party predict"
         )

@@ -1,8 +1,10 @@
 """`party init / renew / invite / join / doctor`: an organisation's identity, its peers, and whether all is ready."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from plumbob.counting import percent
 from plumbob.data import Table, read_table
@@ -15,7 +17,7 @@ from plumbob.party.home import Home
 from plumbob.party.passphrase import NEW_VARIABLE, new_passphrase
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
 from plumbob.party.verbs import Doctor, Join
-from plumbob.plan.encodings import ENCODING_KEYS, suggested_keys
+from plumbob.plan.encodings import suggested_keys
 from plumbob.verb import Caller, Result
 from plumbob.verb.flags import plan_argument, plan_of
 
@@ -61,7 +63,7 @@ def _summary(table: Table | None) -> tuple[TableSummary | None, str]:
     if table is None:
         return None, ""
     keys, drafted = suggested_keys({}, sizes_of([table], {}))
-    choices = EncodingChoices(**{name: value for name, value in keys.items() if name in ENCODING_KEYS})
+    choices = EncodingChoices(keys["bins"])
     told = "" if drafted is None else f"{drafted.sentence} With the peers' tables `party propose` may choose another."
     return summarise(table, choices, has_ends=True), told
 
@@ -93,7 +95,7 @@ def _own_table(settings: HomeSettings) -> Table | None:
     """The table, if it is there; raises DataError with what to do where it cannot be read."""
     if not settings.data or not Path(settings.data).is_file():
         return None
-    return read_table(Path(settings.data), settings.id_column, settings.label_column or None, choices=settings.reading)
+    return read_table(Path(settings.data), settings.id, settings.label or None, choices=settings.reading)
 
 
 def _label(settings: HomeSettings, table: Table) -> Label | None:
@@ -101,7 +103,7 @@ def _label(settings: HomeSettings, table: Table) -> Label | None:
     if table.labels is None or table.classes is None:
         return None
     negative, positive = map(str, table.classes)
-    return Label(settings.label_column, positive, negative, float(table.labels.mean()))
+    return Label(settings.label, positive, negative, float(table.labels.mean()))
 
 
 def renew(folder: Path, days: int) -> Result:
@@ -144,7 +146,7 @@ def join(asked: Join) -> Result:
     known = home.pinned.get(invitation.name)
     is_renewal = known is not None and invitation.certificate.renews(known)
     home = home.join(invitation, asked.address, replace=asked.replace)
-    reach, others = reach_of(home.settings, invitation.name), list(apart(home.settings, home.pinned))
+    reach, others = reach_of(home, invitation.name), list(apart(home, home.pinned))
     missing = [f"{one.found}; {one.todo}" for one in (reach, *others) if one.todo]
     compare = (
         "read both to each other before anything is sent; then, on both sides: plumbob party doctor, to test the "
@@ -162,7 +164,7 @@ def join(asked: Join) -> Result:
         "renewed": is_renewal,
         "peer": {
             **_certificate_fields(invitation.certificate),
-            "address": home.settings.addresses.get(invitation.name) or None,
+            "address": home.addresses.get(invitation.name),
         },
         "own": _certificate_fields(home.identity.certificate),
         "warnings": missing,

@@ -9,7 +9,7 @@ from plumbob.party import signature
 from plumbob.party.evidence import auditor_for
 from plumbob.party.home import Home
 from plumbob.party.party_run import refuse_strangers
-from plumbob.party.rows import is_arbiter, rows_kept_in
+from plumbob.party.rows import rows_kept_in
 from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for
@@ -37,7 +37,7 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     rows = plan.rows or rows_kept_in(home.folder, plan) or None
     if (missing := unready_evidence(plan)) is not None:
         raise PlanError(missing)
-    if plan.keeps_evidence:
+    if plan.has_evidence_of(home.identity.name):
         auditor_for(home, plan)
     findings = check(plan, rows)
     refuse_unaccepted(plan, findings, accepted)
@@ -47,6 +47,7 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     else:
         assumed = "" if rows else NOT_ALIGNED_YET
         shown = [*consent_lines(plan, rows or ASSUMED_ROWS, findings, home.identity.name, assumed), ""]
+    shown[-1:-1] = auditors_in_words(plan)
     if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
     file = signature.sign(home, plan, accepted)
@@ -56,7 +57,7 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
         *(shown if ask is None else []),
         f"{home.identity.name} signed {plan.hash()}{said}",
         *([few] if few else []),
-        _next(plan_argument(asked.plan), is_aligned=rows is not None or is_arbiter(home, plan)),
+        _next(plan_argument(asked.plan), is_aligned=rows is not None),
     ]
     return {
         "plan_hash": plan.hash(),
@@ -68,6 +69,18 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
         "notes": notes,
         "lines": lines,
     }
+
+
+def auditors_in_words(plan: Plan) -> list[str]:
+    """Whose auditors the plan names, by fingerprint, and what to find out about the one that opens scores."""
+    lines = [f"{party}'s auditor: {fingerprint}" for party, fingerprint in plan.auditors]
+    if plan.is_replayed:
+        label = plan.label_party.name
+        lines.append(
+            f"Scores open by the word of {label}'s auditor alone: ask that auditor for its fingerprint, and compare. "
+            f"An auditor of {label}'s own making protects nothing."
+        )
+    return lines
 
 
 def few_of_drafted(given: GivenPlan, plan: Plan, rows: int | None) -> str:
@@ -83,7 +96,7 @@ def few_of_drafted(given: GivenPlan, plan: Plan, rows: int | None) -> str:
 
 
 def _next(file: str, *, is_aligned: bool) -> str:
-    """The next command: rows are aligned before anybody trains; an arbiter has none."""
+    """The next command: rows are aligned before anybody trains."""
     if is_aligned:
         return f"next, once all parties have signed: plumbob party train {file}"
     return f"next, on all sides: plumbob party align {file}; then plumbob party train {file}"

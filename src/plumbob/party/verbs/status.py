@@ -10,7 +10,6 @@ from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import HEAD
 from plumbob.party.home import Home
 from plumbob.party.plan_runs import is_met, journal_contents, open_journal
-from plumbob.party.rows import is_arbiter
 from plumbob.party.status import Status, read_status
 from plumbob.party.verbs import Forget
 from plumbob.protocol.sqlite_journal import JournalContents
@@ -53,8 +52,6 @@ def _run_fields(home: Home, place: Path) -> dict[str, object]:
 def _rows_left(home: Home, record: RunRecord) -> str:
     """How many rows may still be scored, at a party that counts them, as the label party's peers do."""
     plan = record.parsed_plan
-    if is_arbiter(home, plan):
-        return ""
     is_asking = home.identity.name == plan.label_party.name
     limit = row_limit(plan, record.rows, 0 if is_asking else home.settings.most_rows)
     if limit is None:

@@ -1,18 +1,18 @@
 """`party train`: takes part in a run and signs its record; `plumbob report` makes the page, and needs no key."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
-from plumbob.counting import counted, decimal, seconds
-from plumbob.errors import UnsafePlanError
+from plumbob.counting import counted, seconds
 from plumbob.party import receipts, signature, training
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
 from plumbob.party.home import Home
-from plumbob.party.party_run import PartyRun, largest_message, party_run_at, refuse_strangers
+from plumbob.party.party_run import largest_message, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import RUN_ONCE, PlanRuns, beginnings, open_journal
-from plumbob.party.rows import aligned_table, is_arbiter
+from plumbob.party.rows import aligned_table
+from plumbob.party.scores import quality_in_words
 from plumbob.party.verbs import Train
 from plumbob.plan import Plan
 from plumbob.protocol.openings import most_scored_rows, shows_quality
@@ -31,29 +31,26 @@ def train(asked: Train, caller: Caller) -> Result:
     """Take part in a run, from its beginning or from where it was interrupted."""
     home, plan, tell = Home.open(asked.home), plan_of(asked.plan), caller.tell
     refuse_strangers(home, plan)
-    _refuse_test_keys(plan, asked.allow_test_keys)
     signed = signature.own_signature(home, plan)
-    table = None if is_arbiter(home, plan) else aligned_table(home, plan)
+    table = aligned_table(home, plan)
     if plan.seed:
         tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
-    rows = len(table) if table is not None else plan.rows
+    rows = len(table)
     run = PlanRuns(home, plan).open_run(asked.new)
     party_run = party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell)
-    keeping = _keeping(home, plan, run, rows) if plan.keeps_evidence else None
+    keeping = _keeping(home, plan, run, rows) if plan.has_evidence_of(home.identity.name) else None
     run.plan_file.write_text(plan.to_toml(), encoding="utf-8")
     with (
         StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress,
         open_journal(run.path) as journal,
     ):
         place = replace(party_run, signature=signed, keeping=keeping)
-        _book(home, place, journal, tell)
+        _book(home, plan, journal, rows, tell)
         record = training.train(place, journal, progress)
     result = _signed(home, plan, record, run)
-    # An arbiter takes no part in prediction.
-    if table is None:
-        return result
     has_room = has_room_for_all(home, plan, rows, beginnings(run))
-    lines = [*result["lines"], *held_out_in_words(plan, rows)]
+    waiting = replay_in_words(plan, home.identity.name, run)
+    lines = [*result["lines"], *held_out_in_words(plan, rows), *waiting]
     return {**result, "lines": [*lines, *next_commands(plan, plan_argument(asked.plan), rows, has_room)]}
 
 
@@ -64,34 +61,12 @@ def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | No
     return keeping_at(home, plan, "train", run.path, rows)
 
 
-def _refuse_test_keys(plan: Plan, are_allowed: bool) -> None:
-    """Refuse short keys unless they are allowed here: a plan is as much the peer's proposal as ours."""
-    if plan.test_only_keys and plan.kind.has_key_bits and not are_allowed:
-        raise UnsafePlanError(
-            f"the plan has keys of {plan.key_bits} bits for tests only, which can be factored; set key_bits = 2048 and "
-            "test_only_keys = false, or, with made-up data, add --allow-test-keys"
-        )
-
-
-def _book(home: Home, party_run: PartyRun, journal: SqliteJournal, tell: Tell) -> None:
+def _book(home: Home, plan: Plan, journal: SqliteJournal, rows: int, tell: Tell) -> None:
     """Book what the run will give away of this party's rows before it does; once, however often it is resumed."""
     if journal.resumed() is not None:
         tell("resuming a run that was interrupted")
-    plan, table = party_run.plan, party_run.table
-    if table is None:
-        return
-    if home.identity.name == plan.label_party.name:
-        _book_labels(home, plan, journal.identity(), table.ids)
-    else:
-        book_held_out(home, plan, journal, len(table))
-
-
-def _book_labels(home: Home, plan: Plan, run: str, ids: Sequence[str]) -> None:
-    """Where the plan's noise promises something for labels."""
-    if plan.noise == "sound":
-        from plumbob.party.ledger import book_labels  # Late: other plans have no such budget.
-
-        book_labels(home.ledger_file, plan, run, ids, home.settings.label_epsilon, home.settings.most_delta)
+    if home.identity.name != plan.label_party.name:
+        book_held_out(home, plan, journal, rows)
 
 
 def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
@@ -119,26 +94,20 @@ def _quality_lines(record: RunRecord) -> list[str]:
     took = f"{record.status}: {record.rows:,} training rows, {steps}, {seconds(record.seconds)}"
     return [
         took,
-        *(
-            f"AUC, {rows}: {'; '.join(_auc(model, found) for model, found in models.items())}"
-            for rows, models in record.quality.items()
-        ),
+        *(quality_in_words(rows, models) for rows, models in record.quality.items()),
     ]
 
 
-def _auc(model: str, found: Mapping[str, float | None]) -> str:
-    low, high = found.get("auc_low"), found.get("auc_high")
-    interval = "" if low is None or high is None else f" ({decimal(low)} to {decimal(high)})"
-    return f"{model} {decimal(found.get('auc'))}{interval}, log loss {decimal(found.get('log_loss'))}"
-
-
 def has_room_for_all(home: Home, plan: Plan, rows: int, begun: int) -> bool:
-    """Whether every aligned row may still be scored, as far as this party knows: the label party keeps no count."""
+    """Whether every aligned row may still be scored, as far as this party knows: the label party keeps no count.
+
+    Scores of held-out rows are with the label party already, and are not asked for again.
+    """
     is_asking = home.identity.name == plan.label_party.name
     held_out = plan.held_out(rows) if shows_quality(plan, rows) else 0
     used = held_out * begun if is_asking else AnsweredRows.of(home, plan).answered()
     limit = row_limit(plan, rows - plan.held_out(rows), 0 if is_asking else home.settings.most_rows)
-    return limit is None or used + rows <= limit.rows
+    return limit is None or used + rows - held_out <= limit.rows
 
 
 def held_out_in_words(plan: Plan, rows: int) -> Iterator[str]:
@@ -148,6 +117,23 @@ def held_out_in_words(plan: Plan, rows: int) -> Iterator[str]:
             f"{held_out:,} of {rows:,} rows were held out to measure the model. Every run draws them anew, so the"
             " figures of two runs are of different people. To train on all rows, agree on a plan with test_share = 0:"
             " plumbob party propose --test-share 0"
+        )
+
+
+def replay_in_words(plan: Plan, own: str, run: RunFolder) -> Iterator[str]:
+    """What has to happen before the first score, where the plan opens scores only after a replay."""
+    label = plan.label_party.name
+    if not plan.is_replayed:
+        return
+    if own == label:
+        yield (
+            f"scores stay shut until your auditor has replayed this training: plumbob auditor replay {run.path} "
+            "--auditor KEYS, on the auditor's machine; give the statement that it writes to your peer"
+        )
+    else:
+        yield (
+            f"scores stay shut until the statement of {label}'s auditor is here: plumbob party receipt {run.path} "
+            "--statement FILE"
         )
 
 

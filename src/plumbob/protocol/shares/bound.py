@@ -8,19 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from plumbob.crypto.lattice import KeyContext, LatticeEngine, Owner, OwnerKey, TestedKey, local
+from plumbob.crypto.lattice import Engine, OwnerKey, TestedKey, local, make_request
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.account import HASH_BYTES, hash_fields
 from plumbob.protocol.handshake import Participant, Session
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.shares.keys import KeyedProduct, agree_keys, known_key
-from plumbob.protocol.shares.shape import LatticeShape
-
-KIND = "prediction"
+from plumbob.protocol.shares.keys import Keys, agree_keys
+from plumbob.protocol.shares.shape import Product, RunShape
 
 
 @dataclass(frozen=True, repr=False)
-class BoundLattice:
+class BoundEnd:
     """One party's end toward one peer: the seed of its key, and the requests sent and received.
 
     As secret as the shares themselves.
@@ -28,8 +26,6 @@ class BoundLattice:
 
     session: bytes
     """The session of the training, which the keys belong to."""
-    lattice_set: int
-    """The profile of parameter sets that training worked with."""
     seed: bytes
     """The seed from which the party's own key is derived."""
     own_key: bytes
@@ -42,82 +38,76 @@ class BoundLattice:
         ends = sorted([self.own_key + self.supplied, self.peers_key + self.received])
         return hash_fields(b"bound lattice", self.session, *ends).hex()
 
-    def owner_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> OwnerKey:
+    def owner_key(self, engine: Engine, product: Product) -> OwnerKey:
         """The key under which this party's share was supplied, made again from its seed."""
-        return OwnerKey(engine, shape.profile[0], KeyContext(self.session, name, peer, KIND, 0), self.seed)
+        return OwnerKey(engine, product.parameters, product.context(self.session), self.seed)
 
-    def tested_key(self, engine: LatticeEngine, shape: LatticeShape, name: str, peer: str) -> TestedKey:
+    def tested_key(self, engine: Engine, product: Product) -> TestedKey:
         """The peer's key, which passed its test when the shares were bound."""
-        return known_key(engine, shape.profile[0], KeyContext(self.session, peer, name, KIND, 0), self.peers_key)
+        return TestedKey.known(engine, product.parameters, product.context(self.session), self.peers_key)
 
 
 @dataclass(frozen=True, repr=False)
-class BoundLattices:
+class BoundEnds:
     """The ends of one of three and more parties, by peer."""
 
-    ends: dict[str, BoundLattice]
+    ends: dict[str, BoundEnd]
     joint: str
     """A hash over those of all pairs, the same at all parties."""
-
-    @property
-    def lattice_set(self) -> int:
-        return next(iter(self.ends.values())).lattice_set
 
     def hash(self) -> str:
         return self.joint
 
 
-AnyBound = BoundLattice | BoundLattices
+AnyBound = BoundEnd | BoundEnds
 
 
-def ends_of(bound: AnyBound, peers: list[str]) -> dict[str, BoundLattice]:
+def ends_of(bound: AnyBound, peers: list[str]) -> dict[str, BoundEnd]:
     """The ends by peer, however many there are; a missing one is a KeyError."""
-    if isinstance(bound, BoundLattice):
+    if isinstance(bound, BoundEnd):
         [peer] = peers
         return {peer: bound}
     return {peer: bound.ends[peer] for peer in peers}
 
 
-def bind_lattice(
+def bind_shares(
     participant: Participant,
-    engine: LatticeEngine,
+    engine: Engine,
     session: Session,
-    shape: LatticeShape,
+    shape: RunShape,
     held: Mapping[str, list[int]],
 ) -> AnyBound:
     """Send our share of each peer's weights, encrypted, and receive the peers' shares of ours."""
-    name = participant.name
+    name, keys = participant.name, Keys(engine, session.identity)
     channels = {peer: participant.channels[peer] for peer in held if peer != name}
-    contexts = [KeyContext(session.identity, *ends, KIND, 0) for peer in channels for ends in _ordered(name, peer)]
-    products = [KeyedProduct(context, shape.profile[0], (context.evaluator,)) for context in contexts]
-    keys = agree_keys(participant, engine, channels, products)
+    agree_keys(participant, keys, channels, shape.bound_products)
+    asked = {peer: shape.prediction(name, peer) for peer in channels}
+    answered = {peer: shape.prediction(peer, name) for peer in channels}
     supplied = {
-        peer: Owner(keys.own[KeyContext(session.identity, name, peer, KIND, 0)], 0, shape.scores(peer, 1)).request(
-            local.pairs_of(held[peer])
-        )
-        for peer in channels
+        peer: make_request(keys.own[product], 0, product.layout, local.pairs_of(held[peer]))
+        for peer, product in asked.items()
     }
     for peer, channel in channels.items():
         channel.send(Kind.BOUND_SHARE, 0, supplied[peer])
     ends = {}
     for peer, channel in channels.items():
-        received = channel.receive(Kind.BOUND_SHARE, 0)
-        ours, theirs = (KeyContext(session.identity, *ends, KIND, 0) for ends in ((name, peer), (peer, name)))
-        public = keys.own_public[ours], keys.peers_public[theirs]
-        ends[peer] = BoundLattice(session.identity, shape.number, keys.seeds[ours], *public, supplied[peer], received)
+        received = channel.receive(Kind.BOUND_SHARE, 0, answered[peer].layout.request_bytes)
+        own, theirs = keys.own[asked[peer]], keys.tested[answered[peer]]
+        made_of = own.seed, own.public, theirs.public
+        ends[peer] = BoundEnd(session.identity, *made_of, supplied[peer], received)
     if len(ends) == 1:
         return next(iter(ends.values()))
-    return BoundLattices(ends, _joint_hash(participant, session, list(held), ends))
+    return BoundEnds(ends, _joint_hash(participant, session, list(held), ends))
 
 
-def _joint_hash(participant: Participant, session: Session, names: list[str], ends: Mapping[str, BoundLattice]) -> str:
+def _joint_hash(participant: Participant, session: Session, names: list[str], ends: Mapping[str, BoundEnd]) -> str:
     """Compare what the pairs hash to with everybody; a pair whose two ends differ ends the run."""
     own = [bytes.fromhex(ends[peer].hash()) for peer in names if peer != participant.name]
     for peer in ends:
         participant.channels[peer].send(Kind.BOUND_HASHES, 0, b"".join(own))
     said = {participant.name: own}
     for peer in ends:
-        body = participant.channels[peer].receive(Kind.BOUND_HASHES, 0)
+        body = participant.channels[peer].receive(Kind.BOUND_HASHES, 0, HASH_BYTES * len(own))
         said[peer] = [body[start : start + HASH_BYTES] for start in range(0, len(body), HASH_BYTES)]
     hashes = {
         (name, peer): digest
@@ -132,8 +122,3 @@ def _joint_hash(participant: Participant, session: Session, names: list[str], en
             )
     every = (hashes[pair] for pair in combinations(names, 2))
     return hash_fields(b"bound lattices", session.identity, *every).hex()
-
-
-def _ordered(name: str, peer: str) -> list[tuple[str, str]]:
-    first, second = sorted([name, peer])
-    return [(first, second), (second, first)]

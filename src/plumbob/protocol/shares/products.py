@@ -4,39 +4,37 @@ A product has two ends. The owner encrypts numbers of its own, the evaluator mul
 keep shares of the result.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from plumbob.crypto import lattice
 from plumbob.crypto.lattice import (
-    Evaluator,
+    Factors,
     KeyContext,
-    Layout,
     MaskedOpening,
-    Owner,
     Pairs,
     PrivateMatrix,
-    SlotEvaluator,
+    Register,
+    SlotFactors,
     SlotLayout,
-    SlotOwner,
+    answer_request,
     local,
+    make_request,
+    open_reply,
     pairs,
 )
 from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel, said_by
-from plumbob.protocol.handshake import Participant, Session
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of
-from plumbob.protocol.shares.keys import Keys, key_context
-from plumbob.protocol.shares.shape import LatticeShape, Stage
-
-SCORES, SIGMOID, GRADIENTS = "scores", "sigmoid", "gradients"
+from plumbob.protocol.shares.keys import Keys
+from plumbob.protocol.shares.shape import Product, RunShape
 
 Quantity = TypeVar("Quantity")
 
@@ -96,131 +94,113 @@ class ColumnHolders:
 
 
 @dataclass(repr=False)
-class Products:
-    """One party's ends of all products of a run."""
+class Pass:
+    """One pass at one party: its ends of all products."""
 
+    number: int
+    shape: RunShape
+    """The shape of this pass's level."""
     holders: ColumnHolders
-    session: Session
-    shape: LatticeShape
-    engine: lattice.LatticeEngine
+    session: bytes
     keys: Keys
+    answering_key: bytes
+    """The key that replies and masks are drawn from; a new one for each pass."""
+    register: Register
+    """What was answered in this pass and in those before it."""
     use: Use
     """Called with each named quantity of this party before it is used; an honest party changes nothing."""
-    answering_key: bytes = b""
-    """The key that replies and masks of a pass are drawn from; a new one for each pass."""
-    register: lattice.Register = field(default_factory=lattice.Register)
 
-    def key_for(self, kind: str, number: int, owner: str, *evaluators: str) -> KeyContext:
-        """The context of the key that a product of this pass uses."""
-        return key_context(self.session.identity, kind, self.shape.last_pass_of_key(number), owner, evaluators)
+    def __post_init__(self) -> None:
+        self._products: dict[str, list[Product]] = {}
+        for product in self.shape.products_in(self.number):
+            if self.holders.name in product.parties:
+                self._products.setdefault(product.kind, []).append(product)
 
-    # With a private matrix.
+    # One product.
 
-    def with_matrix(
-        self, kind: str, number: int, lent: Mapping[str, Pairs], matrix: PrivateMatrix, block: int = 0
-    ) -> dict[str, tuple[Pairs, Pairs]]:
+    def ask(self, product: Product, values: SlotValues) -> None:
+        """Encrypt values for all evaluators of a product, as its owner."""
+        request = make_request(self.keys.own[product], self.number, product.layout, values)
+        for name in product.evaluators:
+            self.holders.channels[name].send(Kind.LATTICE_REQUEST, self.number, request)
+
+    def answer(self, product: Product, factors: Factors) -> Pairs:
+        """Multiply what the owner encrypted; returns this party's shares."""
+        channel, key = self.holders.channels[product.owner], self.keys.tested[product]
+        request = channel.receive_view(Kind.LATTICE_REQUEST, self.number, product.layout.request_bytes)
+        with said_by(product.owner):
+            answer = answer_request(factors, key, self.number, request, self.answering_key, self.register)
+        channel.send(Kind.LATTICE_REPLY, self.number, self._used(product, answer.reply))
+        return answer.share
+
+    def open(self, product: Product, evaluator: str) -> Pairs:
+        """The owner's shares, from one evaluator's reply."""
+        channel, layout = self.holders.channels[evaluator], product.layout
+        reply = channel.receive_view(Kind.LATTICE_REPLY, self.number, layout.reply_bytes)
+        with said_by(evaluator):
+            return open_reply(self.keys.own[product], layout, reply)
+
+    def _used(self, product: Product, reply: bytes) -> bytes:
+        return self.use(f"replies for {product.kind.partition(' ')[0]}", self.number, reply)
+
+    # Products with a private matrix, between every two parties.
+
+    def multiply(self, kind: str, lent: Mapping[str, Pairs], matrix: PrivateMatrix) -> dict[str, tuple[Pairs, Pairs]]:
         """Multiply with each peer: shares of (own matrix with what it lends, its matrix with what we lend)."""
-        name, channels = self.holders.name, self.holders.channels
-        owners = {
-            peer: Owner(
-                self.keys.own[self.key_for(matrix_kind(kind, block), number, name, peer)],
-                number,
-                self.layout(kind, peer, block),
-            )
-            for peer in channels
-        }
+        asked, answered = self._ends(kind)
         # All are asked before any is answered, so that everybody works at the same time.
-        for peer, channel in channels.items():
-            channel.send(Kind.LATTICE_REQUEST, number, owners[peer].request(lent[peer]))
-        answered = {}
-        for peer, channel in channels.items():
-            request = channel.receive_view(Kind.LATTICE_REQUEST, number)
-            key = self.keys.tested[self.key_for(matrix_kind(kind, block), number, peer, name)]
-            evaluator = Evaluator(matrix, key, number, self.answering_key, self.register)
-            with said_by(peer):
-                answer = evaluator.reply(request)
-            channel.send(Kind.LATTICE_REPLY, number, self.use(f"replies for {kind}", number, answer.reply))
-            answered[peer] = answer.share
-        return {peer: (answered[peer], self._opened(number, peer, owner)) for peer, owner in owners.items()}
+        for peer, product in asked.items():
+            self.ask(product, lent[peer])
+        shares = {peer: self.answer(product, matrix) for peer, product in answered.items()}
+        return {peer: (shares[peer], self.open(product, peer)) for peer, product in asked.items()}
 
-    def _opened(self, number: int, peer: str, owner: Owner | SlotOwner) -> Pairs:
-        return owner.open(self.holders.channels[peer].receive_view(Kind.LATTICE_REPLY, number))
+    def _ends(self, kind: str) -> tuple[dict[str, Product], dict[str, Product]]:
+        """The products that this party asks for, and those that it answers, by the peer at the other end."""
+        listed, name = self._products[kind], self.holders.name
+        asked = {peer: product for product in listed if product.owner == name for peer in product.evaluators}
+        return asked, {product.owner: product for product in listed if product.owner != name}
 
-    def layout(self, kind: str, evaluator: str, block: int = 0) -> Layout:
-        """The layout of a product with that party's matrix."""
-        return self.shape.scores(evaluator) if kind == SCORES else self.shape.gradients(evaluator)[block]
+    # Products in slots, between the owners and the evaluators of a stage.
 
-    # In slots.
+    def begin_slots(self, kind: str, values: SlotValues) -> Callable[[], Pairs]:
+        """Begin a stage's products with own numbers: an owner asks. The call that is returned ends them.
 
-    def begin_slots(self, number: int, piece: int, stage: Stage, layout: SlotLayout, values: SlotValues) -> "SlotEnds":
-        """Start this party's ends of a stage's products, with its own numbers; an owner sends its request."""
-        names, kind = self.holders.names, slot_kind(piece, stage)
-        owners, evaluators = ([names[place] for place in places] for places in (stage.owners, stage.evaluators))
-        if self.holders.name not in owners:
-            keys = {owner: self.keys.tested[self.key_for(kind, number, owner, *evaluators)] for owner in owners}
-            ends = {
-                owner: SlotEvaluator(self.engine, layout, key, number, self.answering_key, self.register)
-                for owner, key in keys.items()
-            }
-            return SlotEnds(layout, values, ends)
-        # One request for all evaluators.
-        own = SlotOwner(self.keys.own[self.key_for(kind, number, self.holders.name, *evaluators)], number, layout)
-        request = own.request(values)
-        for name in evaluators:
-            self.holders.channels[name].send(Kind.LATTICE_REQUEST, number, request)
-        return SlotEnds(layout, values, dict.fromkeys(evaluators, own))
+        It answers the peers, or opens their replies, and returns this party's share.
+        """
+        asked, answered = self._ends(kind)
+        for product in dict.fromkeys(asked.values()):
+            self.ask(product, values)
+        return partial(self._end_slots, asked, answered, values)
 
-    def end_slots(self, number: int, begun: "SlotEnds") -> Pairs:
-        """Finish a stage's products: answer the peers, or receive their answers; returns this party's share."""
-        shares = []
-        for peer, end in begun.ends.items():
-            if isinstance(end, SlotOwner):
-                shares.append(self._opened(number, peer, end))
-                continue
-            request = self.holders.channels[peer].receive_view(Kind.LATTICE_REQUEST, number)
-            with said_by(peer):
-                answer = end.reply(request, begun.values)
-            self.holders.channels[peer].send(Kind.LATTICE_REPLY, number, answer.reply)
-            shares.append(answer.share)
-        return reduce(partial(pairs.add_modulo, modulus=begun.layout.parameters.slot_modulus), shares)
+    def _end_slots(self, asked: Mapping[str, Product], answered: Mapping[str, Product], values: SlotValues) -> Pairs:
+        products = (*asked.values(), *answered.values())
+        [layout] = {product.layout for product in products if isinstance(product.layout, SlotLayout)}
+        shares = [self.open(product, peer) for peer, product in asked.items()]
+        if answered:
+            factors = SlotFactors(self.keys.engine, layout, values)
+            shares += [self.answer(product, factors) for product in answered.values()]
+        return reduce(partial(pairs.add_modulo, modulus=layout.parameters.slot_modulus), shares)
 
     # Three and more parties.
 
-    def lift(self, number: int, kind: str, opening: MaskedOpening, share: Pairs) -> Pairs:
+    def lift(self, kind: str, opening: MaskedOpening, share: Pairs) -> Pairs:
         """Lift a share (count, 2) to whole numbers, among the plan's first `holders`; the label party adds up."""
         if self.holders.is_first:
             peers = self.holders.names[1 : opening.holders]
-            hidden = [self._hidden_by(peer, number, opening, len(share)) for peer in peers]
-            return opening.lifted(share, self.use("masked numbers", number, hidden))
-        label = self.holders.label
-        context = self.key_for(kind, number, self.holders.name, label).in_pass(number).encode(self.shape.profile[2])
+            hidden = [self._hidden_by(peer, opening, len(share)) for peer in peers]
+            return opening.lifted(share, self.use("masked numbers", self.number, hidden))
+        label, last = self.holders.label, self.shape.last_pass_of_key(self.number)
+        masked = KeyContext(self.session, self.holders.name, label, kind, last).in_pass(self.number)
+        context = masked.encode(self.shape.profile[2])
         # Bound to what it hides: the same masks never serve two vectors.
         content = fingerprint(self.answering_key, b"masked " + context, np.ascontiguousarray(share, dtype="<u8"))
         key = derive(self.answering_key, "masks", context, content)
         masks = opening.masks(key, len(share))
-        self.holders.channels[label].send(Kind.MASKED_SHARE, number, opening.to_bytes(opening.hidden(share, masks)))
+        hidden_share = opening.to_bytes(opening.hidden(share, masks))
+        self.holders.channels[label].send(Kind.MASKED_SHARE, self.number, hidden_share)
         return pairs.negate(masks)
 
-    def _hidden_by(self, peer: str, number: int, opening: MaskedOpening, count: int) -> Pairs:
-        body = self.holders.channels[peer].receive(Kind.MASKED_SHARE, number)
+    def _hidden_by(self, peer: str, opening: MaskedOpening, count: int) -> Pairs:
+        body = self.holders.channels[peer].receive(Kind.MASKED_SHARE, self.number, opening.size(count))
         with said_by(peer):
             return opening.from_bytes(body)
-
-
-@dataclass(frozen=True, repr=False)
-class SlotEnds:
-    """One party's ends of products in slots that have begun, by the peer at the other end."""
-
-    layout: SlotLayout
-    values: SlotValues
-    ends: Mapping[str, SlotOwner | SlotEvaluator]
-
-
-def matrix_kind(kind: str, block: int) -> str:
-    """The name of the products of one block of rows."""
-    return f"{kind} {block}"
-
-
-def slot_kind(piece: int, stage: Stage) -> str:
-    """The name of the products of one piece of rows, in one stage of the sigmoid."""
-    return f"{SIGMOID} {piece} in stage {stage.number}"

@@ -5,7 +5,7 @@ sign, five integer bits and sixteen fraction bits.
 """
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import repeat
 
 import numpy as np
@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.crypto import lattice
-from plumbob.crypto.lattice import Evaluator, Owner, Register, local, sets
+from plumbob.crypto.lattice import Register, answer_request, local, open_reply, sets
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table, store
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.protocol import schedules
+from plumbob.protocol.channel import said_by
 from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_masks
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, PairMasks, columns_of
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares.bound import BoundLattice, BoundLattices, ends_of
+from plumbob.protocol.scoring import ROWS_AT_ONCE
+from plumbob.protocol.shares.bound import BoundEnd, BoundEnds, ends_of
 from plumbob.protocol.shares.products import ColumnHolders
-from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, LatticeShape
+from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, RunShape
 
 NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
 
@@ -34,11 +35,11 @@ NO_SHARES = "this part holds no shares of this plan's weights; is it from anothe
 def largest_reply(plan: Plan) -> int:
     """Bytes of the longest message of a session, never too few: every row takes as many coefficients as columns."""
     columns = max(columns_of(plan, party.name) for party in plan.learners)
-    coefficients = schedules.ROWS_AT_ONCE * (columns + 1) + sets.LARGEST_DEGREE
+    coefficients = ROWS_AT_ONCE * (columns + 1) + sets.LARGEST_DEGREE
     return 2 * coefficients * (ANGLE_BITS // 8 + 2)
 
 
-class LatticePredictor:
+class SharedScoring:
     """One party when rows are scored, `Scoring` on shares; only the label party gets the scores."""
 
     def __init__(self, participant: Participant, table: Table) -> None:
@@ -46,8 +47,8 @@ class LatticePredictor:
         self.holders = ColumnHolders.at(participant)
 
     own: list[int]
-    ends: dict[str, BoundLattice]
-    shape: LatticeShape
+    ends: dict[str, BoundEnd]
+    shape: RunShape
     session: Session
     pair_masks: PairMasks
     """Masks that hide one party's share of a score among the others'."""
@@ -57,7 +58,6 @@ class LatticePredictor:
         """The scores of this table's rows, where all parts are here."""
         rows = len(self.table)
         self.prepare_prediction(part, agree(self.participant, self.table.ids, "predict", part.model))
-        self.participant.follow(partial(schedules.scored_rows, self.plan, part.training_rows, 1, rows))
         if self.holders.is_first:
             return self.collect(1, range(rows))
         self.answer(1, range(rows))
@@ -67,14 +67,13 @@ class LatticePredictor:
         """Prepare the shares of the weights, the keys they were bound with, and this table's rows as numbers."""
         lengths = {name: self.holders.columns(name) for name in self.holders.names}
         found = {name: len(share) for name, share in part.shares.items()}
-        needed = BoundLattice if self.holders.is_pair else BoundLattices
-        if found != lengths or not isinstance(part.bound, BoundLattice | BoundLattices):
+        needed = BoundEnd if self.holders.is_pair else BoundEnds
+        if found != lengths or not isinstance(part.bound, BoundEnd | BoundEnds):
             raise DataError(NO_SHARES)
         if not isinstance(part.bound, needed):
             raise DataError(NO_SHARES)
         self.own, self.ends = part.shares[self.holders.name], ends_of(part.bound, self.holders.peers)
-        plan = self.plan.replace(lattice_set=part.bound.lattice_set)
-        self.shape = LatticeShape(plan, part.training_rows)
+        self.shape = RunShape(self.plan, part.training_rows)
         self.session = session
         self._predicted = self.participant.fix_numbers({"rows": self._entries(part)})["rows"]
         self.pair_masks = agree_pair_masks(self.participant, session)
@@ -93,7 +92,8 @@ class LatticePredictor:
 
     def _collected(self, step: int, rows: NDArray[np.intp]) -> Vector:
         cut = self._cut_scores(step, rows)
-        shares = {peer: channel.receive(Kind.SCORE_SHARE, step) for peer, channel in self.holders.channels.items()}
+        channels, size = self.holders.channels, OPENED_SCORES.size(len(rows))
+        shares = {peer: channel.receive(Kind.SCORE_SHARE, step, size) for peer, channel in channels.items()}
         self.participant.check_seals(step, self.holders.names)
         return OPENED_SCORES.opened(cut, shares)
 
@@ -115,18 +115,20 @@ class LatticePredictor:
         """This party's share of the scores, modulo one period."""
         mine = local.scores(self.engine, entries, self.own, self.shape.input_bits)
         total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
-        matrix = lattice.PrivateMatrix(self.engine, self.shape.scores(self.holders.name, len(entries)), entries)
+        rows = len(entries)
+        matrix = lattice.PrivateMatrix(self.engine, self.shape.scored(self.holders.name, rows), entries)
         for peer, channel in self.holders.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.
             answering_key = self.participant.draws.of("answers", peer).draw(SEED_BYTES)
-            evaluator = Evaluator(matrix, self._tested_keys[peer], 0, answering_key, Register())
-            answer = evaluator.reply(self.ends[peer].received)
+            request, key = self.ends[peer].received, self._tested_keys[peer]
+            answer = answer_request(matrix, key, 0, request, answering_key, Register())
             channel.send(Kind.LATTICE_REPLY, step, answer.reply)
             total = total + answer.share[:, 0]
         for peer, channel in self.holders.channels.items():
-            layout = self.shape.scores(peer, len(entries))
-            reply = channel.receive(Kind.LATTICE_REPLY, step)
-            total = total + Owner(self._owner_keys[peer], 0, layout).open(reply)[:, 0]
+            layout = self.shape.scored(peer, rows)
+            reply = channel.receive(Kind.LATTICE_REPLY, step, layout.reply_bytes)
+            with said_by(peer):
+                total = total + open_reply(self._owner_keys[peer], layout, reply)[:, 0]
         return total
 
     def _cut(self, shared: NDArray[np.uint64]) -> list[int]:
@@ -143,21 +145,21 @@ class LatticePredictor:
         return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
 
     @cached_property
-    def engine(self) -> lattice.LatticeEngine:
+    def engine(self) -> lattice.Engine:
         return lattice.engine_on(self.participant.threads, self.participant.cluster)
 
     @cached_property
     def _owner_keys(self) -> dict[str, lattice.OwnerKey]:
         name = self.holders.name
-        return {peer: end.owner_key(self.engine, self.shape, name, peer) for peer, end in self.ends.items()}
+        return {peer: end.owner_key(self.engine, self.shape.prediction(name, peer)) for peer, end in self.ends.items()}
 
     @cached_property
     def _tested_keys(self) -> dict[str, lattice.TestedKey]:
         name = self.holders.name
-        return {peer: end.tested_key(self.engine, self.shape, name, peer) for peer, end in self.ends.items()}
+        return {peer: end.tested_key(self.engine, self.shape.prediction(peer, name)) for peer, end in self.ends.items()}
 
 
 def _pieces(rows: Sequence[int]) -> list[NDArray[np.intp]]:
     """The rows of each message."""
-    starts = range(0, len(rows), schedules.ROWS_AT_ONCE)
-    return [np.asarray(rows[start : start + schedules.ROWS_AT_ONCE], dtype=np.intp) for start in starts]
+    starts = range(0, len(rows), ROWS_AT_ONCE)
+    return [np.asarray(rows[start : start + ROWS_AT_ONCE], dtype=np.intp) for start in starts]

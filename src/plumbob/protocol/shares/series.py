@@ -8,6 +8,7 @@ harmonics are added up, and only the imaginary part is kept. Between stages shar
 owner encrypts once for all evaluators of a stage.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,44 +18,42 @@ from plumbob.crypto.lattice import Pairs, Small, angles, pairs
 from plumbob.crypto.lattice.interface import Angles, SlotValues
 from plumbob.errors import LocalProtocolError
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.protocol.shares.products import Products, SlotEnds, slot_kind
-from plumbob.protocol.shares.shape import LAST_BITS, SLOT_BITS, TERMS, TURN_BITS, Stage
+from plumbob.protocol.shares.products import Pass
+from plumbob.protocol.shares.shape import LAST_BITS, SLOT_BITS, TERMS, TURN_BITS, Stage, slot_kind
 
 RowWeights = NDArray[np.int64]
 
 
-def shared_series(products: Products, number: int, scores: Angles, row_weights: RowWeights | None) -> Pairs:
+def shared_series(now: Pass, scores: Angles, row_weights: RowWeights | None) -> Pairs:
     """This party's share of the series of all rows, with 40 fraction bits, modulo 2**128."""
-    stages, pieces = Stages(products, number, row_weights), enumerate(products.shape.pieces)
-    if not products.holders.is_pair:
+    stages, pieces = Stages(now, row_weights), enumerate(now.shape.pieces)
+    if not now.holders.is_pair:
         return np.concatenate([stages.of_many(place, piece, scores[piece]) for place, piece in pieces])
     shares: list[Pairs] = []
-    begun: SlotEnds | None = None
+    begun: Callable[[], Pairs] | None = None
     for place, piece in pieces:
         # A piece ends after the next one has begun, so that both parties calculate at the same time.
         following = stages.begin_pair(place, piece, scores[piece])
         if begun is not None:
-            shares.append(products.end_slots(number, begun))
+            shares.append(begun())
         begun = following
     if begun is not None:
-        shares.append(products.end_slots(number, begun))
-    modulus = products.shape.profile[2].slot_modulus
-    return pairs.lift(np.concatenate(shares), modulus, products.holders.is_first)
+        shares.append(begun())
+    return pairs.lift(np.concatenate(shares), now.shape.profile[2].slot_modulus, now.holders.is_first)
 
 
 class Stages:
     """The stages of the sigmoid in one pass, at one party."""
 
-    def __init__(self, products: Products, number: int, row_weights: RowWeights | None) -> None:
-        self.products, self.number, self.row_weights = products, number, row_weights
-        self.holders, self.shape = products.holders, products.shape
+    def __init__(self, now: Pass, row_weights: RowWeights | None) -> None:
+        self.now, self.row_weights = now, row_weights
+        self.holders, self.shape, self.engine = now.holders, now.shape, now.keys.engine
 
-    def begin_pair(self, place: int, piece: slice, scores: Angles) -> SlotEnds:
-        """Start the only product of two parties: one inner product of sines and cosines for each row."""
-        [stage], layout = self.shape.stages, self.shape.slots(piece)
+    def begin_pair(self, place: int, piece: slice, scores: Angles) -> Callable[[], Pairs]:
+        """Begin the only product of two parties: one inner product of sines and cosines for each row."""
+        [stage] = self.shape.stages
         factors = self._first_factors(scores, piece) if self.holders.is_first else self._last_factors(scores)
-        factors = self.products.use("factors", self.number, factors)
-        return self.products.begin_slots(self.number, place, stage, layout, factors)
+        return self.now.begin_slots(slot_kind(place, stage), self.now.use("factors", self.now.number, factors))
 
     def of_many(self, place: int, piece: slice, scores: Angles) -> Pairs:
         """Go through the stages of three or more parties; returns this party's share."""
@@ -66,10 +65,7 @@ class Stages:
             if not stage.is_turn and self.holders.place in stage.owners:
                 # An imaginary part is the sum of real ones times imaginary ones.
                 values = _halves_swapped(values)
-            layout = self.shape.slots(piece, is_turn=stage.is_turn)
-            begun = self.products.begin_slots(self.number, place, stage, layout, values)
-            shared = self.products.end_slots(self.number, begun)
-            held = self._rounded_off(place, stage, shared)
+            held = self._rounded_off(place, stage, self.now.begin_slots(slot_kind(place, stage), values)())
         if held is None:
             raise LocalProtocolError("every party takes part in the last stage of the sigmoid")
         return held
@@ -78,7 +74,7 @@ class Stages:
         """Lift the share and round it off for the next stage, modulo the slots' t again; or to residuals."""
         modulus, flat = self.shape.profile[2].slot_modulus, shared.reshape(-1, 2)
         if stage.is_masked:
-            lifted = self.products.lift(self.number, slot_kind(place, stage), self.shape.staged(stage), flat)
+            lifted = self.now.lift(slot_kind(place, stage), self.shape.staged(stage), flat)
         else:
             lifted = pairs.lift(flat, modulus, self.holders.place == stage.holders.start)
         if not stage.is_turn:
@@ -93,7 +89,7 @@ class Stages:
             factors = self._turning_factors(scores)
         else:
             factors = _halves_swapped(self._last_factors(scores, LAST_BITS))
-        return self.products.use("factors", self.number, factors)
+        return self.now.use("factors", self.now.number, factors)
 
     def _first_factors(self, scores: Angles, piece: slice) -> Small:
         """The label party's cosines and sines, weighted by its rows' weights."""
@@ -101,11 +97,11 @@ class Stages:
         return factors if self.row_weights is None else angles.weighted(factors, self.row_weights[piece])
 
     def _turning_factors(self, scores: Angles) -> Small:
-        return angles.owner_factors(self.products.engine, scores, HARMONICS)
+        return angles.owner_factors(self.engine, scores, HARMONICS)
 
     def _last_factors(self, scores: Angles, fraction_bits: int = angles.FACTOR_BITS) -> Small:
         """The last party's sines and cosines, with the amplitudes."""
-        return angles.evaluator_factors(self.products.engine, scores, HARMONICS, AMPLITUDES, fraction_bits)
+        return angles.evaluator_factors(self.engine, scores, HARMONICS, AMPLITUDES, fraction_bits)
 
 
 def _halves_swapped(values: SlotValues) -> NDArray[Any]:

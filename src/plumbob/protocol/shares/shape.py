@@ -11,19 +11,29 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plumbob.crypto.lattice import Layout, MaskedOpening, ParameterSet, SlotLayout, angles, sets
+from plumbob.crypto.lattice import (
+    AnyLayout,
+    KeyContext,
+    Layout,
+    MaskedOpening,
+    ParameterSet,
+    SlotLayout,
+    angles,
+    sets,
+)
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.plan.settings import STEP_BITS, label_scale
+from plumbob.plan.settings import STEP_BITS
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.protocol.openings import LATTICE_BITS, OPENED_SCORES, WEIGHTS, columns_of, most_scored_rows
+from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, columns_of, most_scored_rows
 
 if TYPE_CHECKING:
     from plumbob.privacy.rows import RowCost
@@ -37,7 +47,6 @@ RESIDUAL_RING = 128
 GRADIENT_RING = 104
 DROPPED_BITS = RESIDUAL_RING - GRADIENT_RING
 MOMENTUM_BITS = 20
-PULL_BITS = 26  # Fraction bits of the rate times a public penalty.
 FAILURE_BITS, FAILURE_BITS_OF_STAGES = 40, 38
 """A number is cut or lifted wrongly in one of 2**40 runs of two parties. With more, the first stage of the sigmoid has
 sixteen numbers per row: one of 2**38, so that the default plan holds for as many rows as a run takes. Such a run has a
@@ -57,11 +66,14 @@ NOISE_BITS = 6
 ROWS_SUMMED = 1_900_000
 """Most rows of one product: in a sum over more than 1,950,000 numbers, noise could reach its last bit."""
 LARGEST_SERIES = 0.502  # What the sigmoid's series reaches.
+LARGEST_RESIDUAL = LARGEST_SERIES + 0.5  # The label is half a unit from the middle.
 PULLED = 4.0
 """Factor of residuals' sums with the penalty over those without, on average over all columns: below 3.64."""
 MOST_ROWS = 1 << 32  # Where the largest accepted number of rows is looked for.
+ELEMENT_BYTES = 16  # Of a share of a weight.
 ROWS_AT_ONCE = 1 << 17  # Of one product in slots: this many rows make a request of 80 MB.
 TERMS = 2 * len(HARMONICS)
+SCORES, SIGMOID, GRADIENTS, PREDICTION = "scores", "sigmoid", "gradients", "prediction"
 
 PROFILES = (
     (sets.SCORES, sets.GRADIENTS, sets.SLOTS),
@@ -69,7 +81,7 @@ PROFILES = (
     (sets.SCORES_OPENED_WIDE, sets.GRADIENTS_OPENED, sets.SLOTS),
     (sets.SCORES_WIDEST, sets.GRADIENTS_WIDEST, sets.SLOTS),
 )
-"""The parameter sets for scores, gradients and the sigmoid that a plan's `lattice_set` names, from 1."""
+"""The parameter sets for scores, gradients and the sigmoid, by their number from 1."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +132,43 @@ def stages_of(parties: int) -> list[Stage]:
 
 
 @dataclass(frozen=True)
-class LatticeShape:
-    """The layouts of a run's products; a layout belongs to the party that multiplies, and so to its columns.
+class Product:
+    """One product of a run: who encrypts, who multiplies, under which key and in which layout.
 
-    Those of a pass are those of its level: `levels` has a shape for each.
+    Products of several passes that use the same key are equal; each has the layout of its own pass.
     """
+
+    kind: str
+    """What is multiplied, and which of its products this is. Names the key, together with the parties."""
+    owner: str
+    """The party that encrypts: the key is its own."""
+    evaluators: tuple[str, ...]
+    """The parties that multiply. Each of them gets the same request, and tests the key."""
+    last: int
+    """The last pass that uses the key: it is erased with it."""
+    layout: AnyLayout = field(compare=False)
+
+    @property
+    def parameters(self) -> ParameterSet:
+        return self.layout.parameters
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        return self.owner, *self.evaluators
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Its owner with each evaluator."""
+        return [(self.owner, evaluator) for evaluator in self.evaluators]
+
+    def context(self, session: bytes) -> KeyContext:
+        """The context of the key. The evaluators' names stand together, because they share the key."""
+        return KeyContext(session, self.owner, " & ".join(self.evaluators), self.kind, self.last)
+
+
+@dataclass(frozen=True)
+class RunShape:
+    """The public numbers of a run, and the list of its products; the list of a pass is that of its level."""
 
     plan: Plan
     trained: int
@@ -141,33 +185,28 @@ class LatticeShape:
         """How many rows a pass goes over."""
         return self.sampled or self.trained
 
-    def at(self, rows: int) -> "LatticeShape":
+    def at(self, rows: int) -> "RunShape":
         """The shape of passes over this many rows."""
         return replace(self, sampled=rows)
 
     @cached_property
-    def levels(self) -> list[tuple["LatticeShape", int]]:
+    def levels(self) -> list[tuple["RunShape", int]]:
         """The shape of each level and how many passes it has."""
         return [(self.at(level.rows), level.passes) for level in self.plan.levels(self.trained)]
 
     @property
-    def passes(self) -> Iterator["LatticeShape"]:
+    def passes(self) -> Iterator["RunShape"]:
         """The shape of every pass, in order."""
         return (shape for shape, count in self.levels for _ in range(count))
 
     @property
     def number(self) -> int:
-        """The profile's number: the plan's own choice, or the smallest that withstands what is opened."""
+        """The profile's number: the smallest that withstands what is opened."""
         opened = most_opened_bits(self.plan, self.trained)
         allowed = [place for place, profile in enumerate(PROFILES, 1) if opened <= _withstood(self.plan, profile)]
         if not allowed:
             raise PlanError(_too_much(self.plan, opened))
-        if self.plan.lattice_set and self.plan.lattice_set not in allowed:
-            raise PlanError(
-                f"crypto.lattice_set: {self.plan.lattice_set} does not withstand the {opened} bits that may be opened "
-                f"to one party; set it to {allowed[0]}, or to 0 for the smallest that does"
-            )
-        return self.plan.lattice_set or allowed[0]
+        return allowed[0]
 
     @property
     def profile(self) -> tuple[ParameterSet, ParameterSet, ParameterSet]:
@@ -183,23 +222,74 @@ class LatticeShape:
         """Bits of a weight's share, as far as scores modulo one period depend on it."""
         return _share_bits(self.plan)
 
-    def scores(self, evaluator: str, rows: int | None = None) -> Layout:
-        """The layout for scores; for prediction all columns are one group, so that what was encrypted fits any rows."""
-        columns = columns_of(self.plan, evaluator)
-        if rows is None:
-            return Layout.choose(self.sets_for(evaluator)[0], "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
-        return Layout(self.profile[0], "scores", rows, columns, max(columns, 1), self.input_bits, ANGLE_BITS)
-
     @property
     def sum_blocks(self) -> list[slice]:
         """The rows of each product of the gradients; the penalty's rows, if any, follow those of the last one."""
         starts = range(0, self.rows, ROWS_SUMMED)
         return [*(slice(start, start + ROWS_SUMMED) for start in starts[:-1]), slice(starts[-1], None)]
 
+    @property
+    def pieces(self) -> list[slice]:
+        """The rows of each product in slots."""
+        return [slice(start, min(start + ROWS_AT_ONCE, self.rows)) for start in range(0, self.rows, ROWS_AT_ONCE)]
+
+    # The products.
+
+    @cached_property
+    def products(self) -> list[Product]:
+        """The products of the last pass, in the order in which their keys travel; the others differ in their keys."""
+        names, last = self.names, self.plan.passes(self.trained)
+        scores = {name: self.scores(name) for name in names}
+        gradients = {name: self.gradients(name) for name in names}
+        listed = []
+        for owner, evaluator in permutations(names, 2):
+            listed.append(Product(matrix_kind(SCORES), owner, (evaluator,), last, scores[evaluator]))
+            for block, layout in enumerate(gradients[evaluator]):
+                listed.append(Product(matrix_kind(GRADIENTS, block), owner, (evaluator,), last, layout))
+        for stage in self.stages:
+            evaluators = tuple(names[place] for place in stage.evaluators)
+            for place, piece in enumerate(self.pieces):
+                kind, slots = slot_kind(place, stage), self._slots(piece.stop - piece.start, stage.is_turn)
+                listed += [Product(kind, names[owner], evaluators, last, slots) for owner in stage.owners]
+        return listed
+
+    def products_in(self, number: int) -> list[Product]:
+        """The products of one pass of this level, under the keys of that pass."""
+        last = self.last_pass_of_key(number)
+        return [replace(product, last=last) for product in self.products]
+
+    @property
+    def keyed_products(self) -> Iterator[Product]:
+        """Every product of the run with a key of its own; no earlier pass that a key serves has more of them."""
+        return (product for number, shape in self.keyed_passes for product in shape.products_in(number))
+
+    def prediction(self, owner: str, evaluator: str, rows: int = 1) -> Product:
+        """The product by which rows are scored."""
+        return Product(PREDICTION, owner, (evaluator,), 0, self.scored(evaluator, rows))
+
+    def scored(self, evaluator: str, rows: int) -> Layout:
+        """The layout of products with rows to score of this party.
+
+        All columns are one group, so that what was encrypted when training ended fits any rows.
+        """
+        columns = columns_of(self.plan, evaluator)
+        group = max(columns, 1)
+        return Layout(self.profile[0], "scores", rows, columns, group, self.input_bits, ANGLE_BITS)
+
+    @property
+    def bound_products(self) -> list[Product]:
+        """The products whose requests are sent when training ends and kept for prediction."""
+        return [self.prediction(*ends) for ends in permutations(self.names, 2)] if self.plan.is_closed else []
+
+    def scores(self, evaluator: str) -> Layout:
+        """The layout of products with this party's rows, for scores."""
+        columns, parameters = columns_of(self.plan, evaluator), self.sets_for(evaluator)[0]
+        return Layout.choose(parameters, "scores", self.rows, columns, self.input_bits, ANGLE_BITS)
+
     def gradients(self, evaluator: str) -> list[Layout]:
         """The layout of each block of rows, the last one with the penalty's matrix below it."""
         columns, parameters = columns_of(self.plan, evaluator), self.sets_for(evaluator)[1]
-        last = self.rows + (columns if self.has_penalty_products else 0)
+        last = self.rows + (columns if self.plan.l2 else 0)
         return [
             Layout.choose(
                 parameters, "gradients", (block.stop or last) - block.start, columns, RESIDUAL_RING, GRADIENT_RING
@@ -207,13 +297,12 @@ class LatticeShape:
             for block in self.sum_blocks
         ]
 
-    @property
-    def pieces(self) -> list[slice]:
-        """The rows of each product in slots."""
-        return [slice(start, min(start + ROWS_AT_ONCE, self.rows)) for start in range(0, self.rows, ROWS_AT_ONCE)]
+    def _slots(self, rows: int, is_turn: bool) -> SlotLayout:
+        return SlotLayout(self.profile[2], rows, TERMS, is_turn)
 
-    def slots(self, piece: slice, *, is_turn: bool = False) -> SlotLayout:
-        return SlotLayout(self.profile[2], piece.stop - piece.start, TERMS, is_turn)
+    @property
+    def names(self) -> list[str]:
+        return [party.name for party in self.plan.learners]
 
     @property
     def parties(self) -> int:
@@ -234,17 +323,9 @@ class LatticeShape:
         return MaskedOpening(1 << GRADIENT_RING, math.ceil(math.log2(self.largest_sum)), self.parties)
 
     @property
-    def has_penalty_products(self) -> bool:
-        """Whether the gradients' products have the penalty's matrix below the rows."""
-        return has_penalty_products(self.plan)
-
-    @property
     def pull_scale(self) -> int:
         """The factor for weights in the penalty, in the units of the gradients' sums, which are over all rows."""
-        bits = SLOT_BITS + self.plan.feature_bits - PENALTY_BITS - WEIGHT_BITS
-        if bits < 0:
-            raise PlanError(f"crypto.feature_bits: with l2, set it to at least {self.plan.feature_bits - bits}")
-        return self.rows << bits
+        return self.rows << SLOT_BITS + self.plan.feature_bits - PENALTY_BITS - WEIGHT_BITS
 
     @property
     def gradient_fraction(self) -> int:
@@ -259,7 +340,7 @@ class LatticeShape:
         return self.plan.passes(self.trained) if self.parties == 2 else number
 
     @property
-    def keyed_passes(self) -> list[tuple[int, "LatticeShape"]]:
+    def keyed_passes(self) -> list[tuple[int, "RunShape"]]:
         """The last pass of each key with its shape; no earlier pass that the key serves has more pieces of rows."""
         return [
             (number, shape) for number, shape in enumerate(self.passes, 1) if self.last_pass_of_key(number) == number
@@ -268,12 +349,7 @@ class LatticeShape:
     @property
     def keys_in_all(self) -> int:
         """How many keys a whole run has, with those that prediction is bound to."""
-        pairs = self.parties * (self.parties - 1)
-        staged = sum(len(stage.owners) for stage in self.stages)
-        bound = pairs if self.plan.is_closed else 0
-        return bound + sum(
-            pairs * (1 + len(shape.sum_blocks)) + staged * len(shape.pieces) for _, shape in self.keyed_passes
-        )
+        return sum(1 for _ in self.keyed_products) + len(self.bound_products)
 
     def prove(self) -> None:
         """Refuse shares that are cut or lifted wrongly, or masks that show something, more often than is agreed."""
@@ -298,7 +374,7 @@ class LatticeShape:
     @property
     def most_rows_proved(self) -> int:
         """The most rows with which `prove` accepts this plan: every chance grows with the rows."""
-        return bisect_left(range(1, MOST_ROWS), True, key=lambda rows: not LatticeShape(self.plan, rows).is_proved)
+        return bisect_left(range(1, MOST_ROWS), True, key=lambda rows: not RunShape(self.plan, rows).is_proved)
 
     @property
     def _needed_bits(self) -> int:
@@ -309,7 +385,7 @@ class LatticeShape:
         most = self.plan.most_rows
         if self.plan.is_closed and 0 < most < held_out:
             raise PlanError(
-                f"crypto.most_rows: {most} rows may be scored, and {held_out} are held out to be scored when training "
+                f"opening.most_rows: {most} rows may be scored, and {held_out} are held out to be scored when training "
                 "ends; hold out fewer rows (test_share), or raise most_rows"
             )
 
@@ -322,7 +398,7 @@ class LatticeShape:
     def _failure_of_a_pass(self) -> float:
         """The chance of failure in one pass: products in slots, and between two parties also the gradients' sums."""
         slots = math.fsum(
-            count * stage.pairs * self.slots(slice(0, rows), is_turn=stage.is_turn).failure_chance(_lifted_alone(stage))
+            count * stage.pairs * self._slots(rows, stage.is_turn).failure_chance(_lifted_alone(stage))
             for rows, count in Counter(piece.stop - piece.start for piece in self.pieces).items()
             for stage in self.stages
         )
@@ -371,8 +447,7 @@ class LatticeShape:
         residual, by Cauchy and Schwarz: not to m times it, which holds where m is n. Under noise for whole rows no
         entry of a row is larger than its party's norm.
         """
-        residual = LARGEST_SERIES + 0.5 * label_scale(self.plan.label_flip_epsilon)
-        noisiest = None
+        features, noisiest = 1.0, None
         if self.plan.noise == "rows":
             # Late: a plan without such a promise needs nothing of it.
             from plumbob.privacy.rows import most_failure
@@ -381,14 +456,9 @@ class LatticeShape:
             features = max(1.0, *norms(self.plan))
             # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
             noisiest = self._row_cost(most_failure(self.plan.epsilon, self.plan.delta))
-        else:
-            features = 1.0 if self.plan.scale in ("whitened", "standard") else 2.0**LATTICE_BITS
-        sums = math.ldexp(math.sqrt(self.rows * self.trained) * residual * features, self.gradient_fraction)
+        sums = math.ldexp(math.sqrt(self.rows * self.trained) * LARGEST_RESIDUAL * features, self.gradient_fraction)
         noisy = sums if noisiest is None else sums + math.ldexp(noisiest.std, NOISE_BITS)
-        if not self.has_penalty_products:
-            return noisy
-        # What the penalty makes of starting weights only shrinks.
-        return noisy * (PULLED if self.plan.start == "zero" else PULLED + self.parties / 2)
+        return noisy * PULLED if self.plan.l2 else noisy
 
     @property
     def failure(self) -> float:
@@ -452,11 +522,16 @@ def _too_much(plan: Plan, opened: int) -> str:
         whose = "in all" if len(plan.learners) == 2 else "of one party"
         accepted = f'{most // WEIGHTS.bits - 1} columns {whose}, or open = "never"'
     return (
-        f'crypto.protocol: "shares": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
+        f'study.protocol: "shares": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
         f"would be {accepted}"
     )
 
 
-def has_penalty_products(plan: Plan) -> bool:
-    """Whether the penalty is a private matrix, as with whitened columns; otherwise it is a public factor."""
-    return plan.l2 > 0 and plan.is_whitened
+def matrix_kind(kind: str, block: int = 0) -> str:
+    """The name of the products of one block of rows."""
+    return f"{kind} {block}"
+
+
+def slot_kind(piece: int, stage: Stage) -> str:
+    """The name of the products of one piece of rows, in one stage of the sigmoid."""
+    return f"{SIGMOID} {piece} in stage {stage.number}"

@@ -11,21 +11,19 @@ One pass, with Z the rows of party k (21-bit numbers) and everything else in add
                the weights below the residuals, the penalty is in the same sums.
 4. update      velocity = momentum velocity + rate gradient, weights -= velocity: on own shares.
 
-Two parties cut and lift their shares alone; `LatticeShape.prove` bounds how often that goes wrong. Three and more lift
+Two parties cut and lift their shares alone; `RunShape.prove` bounds how often that goes wrong. Three and more lift
 them behind masks, and then hold whole numbers, which each rounds off alone.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations, product, repeat
+from itertools import repeat
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
@@ -35,32 +33,27 @@ from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import agree_pair_masks
-from plumbob.protocol.journal import State
+from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS, PairMasks, Share, packed, unpacked
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
-from plumbob.protocol.shares.bound import AnyBound, bind_lattice
-from plumbob.protocol.shares.keys import KeyedProduct, key_context, settled_keys
-from plumbob.protocol.shares.products import (
-    GRADIENTS,
-    SCORES,
-    ColumnHolders,
-    Products,
-    matrix_kind,
-    slot_kind,
-)
-from plumbob.protocol.shares.schedule import ELEMENT_BYTES
+from plumbob.protocol.shares.bound import AnyBound, bind_shares
+from plumbob.protocol.shares.keys import Keys, settled_keys
+from plumbob.protocol.shares.products import ColumnHolders, Pass
 from plumbob.protocol.shares.series import shared_series
 from plumbob.protocol.shares.shape import (
     ANGLE_BITS,
     DROPPED_BITS,
+    ELEMENT_BYTES,
     GRADIENT_RING,
+    GRADIENTS,
     MOMENTUM_BITS,
-    PULL_BITS,
+    SCORES,
     SLOT_BITS,
     WEIGHT_BITS,
-    LatticeShape,
+    RunShape,
+    matrix_kind,
 )
 
 LARGEST_WEIGHT = WEIGHTS.limit / 2  # Opened weights beyond this say that the run diverged: nobody saw it earlier.
@@ -68,10 +61,14 @@ START_BITS = WEIGHT_BITS + WEIGHTS.integer_bits + 64  # Of a share of starting w
 WEIGHTS_OF, VELOCITY_OF = "weights of ", "velocity of "  # What the journal calls them.
 
 
-class LatticeParty(TrainingParty):
+class SharesParty(TrainingParty):
     """One of the parties in training."""
 
-    products: Products
+    keys: Keys
+    register: lattice.Register
+    """What this party has answered."""
+    now: Pass
+    """The pass that is under way."""
     _entered: "LevelRows | None" = None
     held: dict[str, Share]
     """This party's share of every party's weights."""
@@ -84,9 +81,9 @@ class LatticeParty(TrainingParty):
     """Masks that hide one party's share of an opened number among the others'."""
 
     @cached_property
-    def shape(self) -> LatticeShape:
+    def shape(self) -> RunShape:
         """The public numbers of this run."""
-        return LatticeShape(self.plan, len(self.shard))
+        return RunShape(self.plan, len(self.shard))
 
     def own_numbers(self) -> Numbers:
         whole = {"rows": self._integers, "penalty": self._penalty}
@@ -103,8 +100,8 @@ class LatticeParty(TrainingParty):
         self.row_noise = self._drawn_noise()
         self.pair_masks = agree_pair_masks(self.participant, self.session)
         self.share_start()
-        keys = settled_keys(self.participant, self.engine, self.holders.channels, self._listed_products())
-        self.products = Products(self.holders, self.session, self.shape, self.engine, keys, self.use)
+        self.keys, self.register = Keys(self.engine, self.session.identity), lattice.Register()
+        settled_keys(self.participant, self.keys, self.holders.channels, self.shape.keyed_products)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
@@ -135,53 +132,36 @@ class LatticeParty(TrainingParty):
     def _start_of(self, name: str, left: Share) -> Share:
         if name == self.holders.name:
             return self._reduced(left)
-        return self._reduced(unpacked(self.holders.channels[name].receive(Kind.START_SHARE, 0), ELEMENT_BYTES))
+        size = ELEMENT_BYTES * self.holders.columns(name)
+        return self._reduced(unpacked(self.holders.channels[name].receive(Kind.START_SHARE, 0, size), ELEMENT_BYTES))
 
     def _reduced(self, values: Share) -> Share:
         return [self.holders.shares.reduce(value) for value in values]
 
-    def _listed_products(self) -> Iterator[KeyedProduct]:
-        """Everything that needs a key, in the order in which keys travel."""
-        names = self.holders.names
-        for last, shape in self.shape.keyed_passes:
-            for owner, evaluator in permutations(names, 2):
-                scores, gradients, _ = shape.sets_for(evaluator)
-                yield self._keyed(matrix_kind(SCORES, 0), last, owner, (evaluator,), scores)
-                for block in range(len(shape.sum_blocks)):
-                    yield self._keyed(matrix_kind(GRADIENTS, block), last, owner, (evaluator,), gradients)
-            for stage, piece in product(shape.stages, range(len(shape.pieces))):
-                evaluators = tuple(names[place] for place in stage.evaluators)
-                for place in stage.owners:
-                    yield self._keyed(slot_kind(piece, stage), last, names[place], evaluators, shape.profile[2])
-
-    def _keyed(
-        self, kind: str, last: int, owner: str, evaluators: tuple[str, ...], parameters: lattice.ParameterSet
-    ) -> KeyedProduct:
-        context = key_context(self.session.identity, kind, last, owner, evaluators)
-        return KeyedProduct(context, parameters, evaluators)
-
-    def step(self, batch: Batch) -> Vector:
-        """Take one pass; the numbers are those of docs/protocol.md, section 10."""
-        self.products.answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
-        self._enter_level(batch.rows)
-        weights = None if self._row_weights is None else self._row_weights[self.level.rows]
-        scores = self._shared_scores(batch.step)  # 1
-        shared = shared_series(self.products, batch.step, scores, weights)  # 2
-        residuals = self._shared_residuals(batch.step, shared)  # 2
-        sums = self._shared_sums(batch.step, residuals)  # 3
-        size = LatticeStepSize.of(self.products.shape)
+    def step(self, batch: Batch) -> None:
+        """Take one pass; the numbers are those of docs/protocol.md, "shares"."""
+        self._begin(batch)
+        scores = self._shared_scores()  # 1
+        shared = shared_series(self.now, scores, self._level_row_weights())  # 2
+        residuals = self._shared_residuals(shared)  # 2
+        sums = self._shared_sums(residuals)  # 3
+        size = StepSize.of(self.now.shape)
         for name in self.holders.names:
             self._descend(name, sums[name], size)  # 4
-        self.products.keys.forget(batch.step)
-        return np.zeros(0)
+        self.keys.forget(batch.step)
 
-    def _enter_level(self, rows: NDArray[np.intp]) -> None:
-        """Prepare what the passes of a level multiply with, and drop what the previous level used."""
+    def _begin(self, batch: Batch) -> None:
+        answering_key = self.participant.draws.of("answers").draw(SEED_BYTES)
+        level, keys, register = self._enter_level(batch.rows), self.keys, self.register
+        identity = self.session.identity
+        self.now = Pass(batch.step, level.shape, self.holders, identity, keys, answering_key, register, self.use)
+
+    def _enter_level(self, rows: NDArray[np.intp]) -> "LevelRows":
+        """What the passes of a level multiply with; what the previous level used is dropped."""
         if self._entered is not None and len(self._entered.scores.entries) == len(rows):
-            return
+            return self._entered
         self._entered = None  # Before the next one is made: both need not fit memory.
-        self.products.shape = self.shape.at(len(rows))
-        shape, name = self.products.shape, self.holders.name
+        shape, name = self.shape.at(len(rows)), self.holders.name
         is_whole = len(rows) == len(self.shard)
         entries = self._integers if is_whole else np.concatenate([self._integers[rows], self._penalty])
         scores = lattice.PrivateMatrix(self.engine, shape.scores(name), entries[: len(rows)])
@@ -189,7 +169,8 @@ class LatticeParty(TrainingParty):
             lattice.PrivateMatrix(self.engine, layout, entries[block])
             for layout, block in zip(shape.gradients(name), shape.sum_blocks, strict=True)
         ]
-        self._entered = LevelRows(slice(None) if is_whole else rows, scores, gradients)
+        self._entered = LevelRows(shape, slice(None) if is_whole else rows, scores, gradients)
+        return self._entered
 
     @property
     def level(self) -> "LevelRows":
@@ -200,24 +181,27 @@ class LatticeParty(TrainingParty):
 
     # 1. Scores.
 
-    def _shared_scores(self, number: int) -> Angles:
+    def _shared_scores(self) -> Angles:
         """This party's share of all rows' scores: 2**32 is one period."""
         dropped = self.shape.input_bits - ANGLE_BITS
-        rows, matrix = self._used_rows(SCORES, number, self.level.scores)
+        rows, matrix = self._used_rows(SCORES, self.level.scores)
         mine = local.scores(self.engine, rows, self.held[self.holders.name], self.shape.input_bits)
         lent = {peer: local.pairs_of(self.held[peer]) for peer in self.holders.peers}
         total = mine >> np.uint64(dropped)
-        for answered, opened in self.products.with_matrix(SCORES, number, lent, matrix).values():
+        for answered, opened in self.now.multiply(matrix_kind(SCORES), lent, matrix).values():
             total = total + answered[:, 0] + opened[:, 0]
-        return self.use("scores", number, (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32))
+        return self.use("scores", self.now.number, (total & np.uint64(2**ANGLE_BITS - 1)).astype(np.uint32))
 
     # 2. Residuals.
 
-    def _shared_residuals(self, number: int, shared: lattice.Pairs) -> lattice.Pairs:
+    def _shared_residuals(self, shared: lattice.Pairs) -> lattice.Pairs:
         """This party's share of all rows' residuals, from that of the series: without the labels."""
-        shifts = self._shifts
+        shifts, number = self._shifts, self.now.number
         labels = self.use("labels", number, None if shifts is None else shifts[self.level.rows])
         return self.use("residuals", number, shared if labels is None else pairs.subtract(shared, labels))
+
+    def _level_row_weights(self) -> NDArray[np.int64] | None:
+        return None if self._row_weights is None else self._row_weights[self.level.rows]
 
     @cached_property
     def _row_weights(self) -> NDArray[np.int64] | None:
@@ -230,34 +214,34 @@ class LatticeParty(TrainingParty):
     @cached_property
     def _shifts(self) -> lattice.Pairs | None:
         """What the label party subtracts from its share: half a label, weighted."""
-        if self._signs is None or self.shard.y is None:
+        if self.all_signs is None or self.shard.y is None:
             return None
         weights = row_weights(self.plan, self.shard.y, self.shard.weights)
-        halves = self.sigmoid.label_weight * self._signs * weights
+        halves = self.sigmoid.label_weight * self.all_signs * weights
         return pairs.from_integers(np.rint(np.ldexp(halves, SLOT_BITS)).astype(np.int64))
 
     # 3. Gradients.
 
-    def _shared_sums(self, number: int, residuals: lattice.Pairs) -> dict[str, Share]:
+    def _shared_sums(self, residuals: lattice.Pairs) -> dict[str, Share]:
         """This party's shares of every party's sums of residuals times features, and of its penalty."""
         name = self.holders.name
         shared = {party: [0] * self.holders.columns(party) for party in self.holders.names}
-        mine = shared[name]
-        for place, block in enumerate(self.products.shape.sum_blocks):
-            rows, matrix = self._used_rows(GRADIENTS, number, self.level.gradients[place], place)
+        mine, number = shared[name], self.now.number
+        for place, block in enumerate(self.now.shape.sum_blocks):
+            rows, matrix = self._used_rows(GRADIENTS, self.level.gradients[place])
             lent = {party: self._multiplied(block, residuals, party) for party in self.holders.names}
             mine = added(mine, local.sums(self.engine, rows, lent[name]))
-            for peer, ways in self.products.with_matrix(GRADIENTS, number, lent, matrix, place).items():
+            for peer, ways in self.now.multiply(matrix_kind(GRADIENTS, place), lent, matrix).items():
                 for party, share in zip((name, peer), ways, strict=True):
                     shared[party] = added(shared[party], local.integers_of(share))
         shared[name] = added(shared[name], [value % local.RING >> DROPPED_BITS for value in mine])
-        return self._lifted_sums(number, self.use("sums", number, self._noisy(number, shared)))
+        return self._lifted_sums(self.use("sums", number, self._noisy(number, shared)))
 
     def _multiplied(self, block: slice, residuals: lattice.Pairs, name: str) -> lattice.Pairs:
         """What one party's block of rows is multiplied with: residuals and, below the last, weights for the penalty."""
-        if block.stop or not self.shape.has_penalty_products:
+        if block.stop or not self.plan.l2:
             return residuals[block]
-        scale = self.products.shape.pull_scale
+        scale = self.now.shape.pull_scale
         return np.concatenate([residuals[block], local.pairs_of([scale * value for value in self.held[name]])])
 
     def _noisy(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
@@ -267,7 +251,7 @@ class LatticeParty(TrainingParty):
         drawn = iter(self.row_noise[number - 1].tolist())
         return {name: [value + next(drawn) for value in share] for name, share in shared.items()}
 
-    def _lifted_sums(self, number: int, shared: dict[str, Share]) -> dict[str, Share]:
+    def _lifted_sums(self, shared: dict[str, Share]) -> dict[str, Share]:
         """Lift the sums from the ring of the products to that of the weights."""
         reduced = {name: [value % (1 << GRADIENT_RING) for value in share] for name, share in shared.items()}
         if self.holders.is_pair:
@@ -276,41 +260,29 @@ class LatticeParty(TrainingParty):
                 name: [local.lift(value, GRADIENT_RING, is_first) for value in share] for name, share in reduced.items()
             }
         every = local.pairs_of([value for share in reduced.values() for value in share])
-        lifted = iter(local.integers_of(self.products.lift(number, GRADIENTS, self.products.shape.lifted_sums, every)))
+        lifted = iter(local.integers_of(self.now.lift(GRADIENTS, self.now.shape.lifted_sums, every)))
         whole = self.holders.shares.reduce
         return {name: [whole(next(lifted)) for _ in share] for name, share in reduced.items()}
 
     # 4. Updates.
 
-    def _descend(self, name: str, sums: Share, size: "LatticeStepSize") -> None:
+    def _descend(self, name: str, sums: Share, size: "StepSize") -> None:
         ring = self.holders.shares
         self.velocities[name] = [
-            ring.reduce(ring.cut(u * size.momentum, MOMENTUM_BITS) + ring.cut(g * size.factor, size.shift) + p)
-            for u, g, p in zip(self.velocities[name], sums, self._public_pulls(name), strict=True)
+            ring.reduce(ring.cut(u * size.momentum, MOMENTUM_BITS) + ring.cut(g * size.factor, size.shift))
+            for u, g in zip(self.velocities[name], sums, strict=True)
         ]
         moved = zip(self.held[name], self.velocities[name], strict=True)
         self.held[name] = [ring.reduce(w - u) for w, u in moved]
 
-    def _public_pulls(self, name: str) -> Share:
-        """The pulls rate l2 w, where the penalty is a public factor; the intercept is not penalised."""
-        if not self.plan.l2 or self.shape.has_penalty_products:
-            return [0] * len(self.held[name])
-        factor = round(math.ldexp(self.plan.rate * self.plan.l2, PULL_BITS))
-        pulls = [self.holders.shares.cut(value * factor, PULL_BITS) for value in self.held[name]]
-        if self.plan.intercept and name == self.holders.label:
-            pulls[-1] = 0
-        return pulls
-
     # Private matrices.
 
-    def _used_rows(
-        self, kind: str, number: int, honest: lattice.PrivateMatrix, block: int = 0
-    ) -> tuple[lattice.Small, lattice.PrivateMatrix]:
+    def _used_rows(self, kind: str, honest: lattice.PrivateMatrix) -> tuple[lattice.Small, lattice.PrivateMatrix]:
         """What this party multiplies with in a pass, one row for each of its level's; plain and prepared."""
-        rows = self.use(f"rows for {kind}", number, honest.entries)
+        rows = self.use(f"rows for {kind}", self.now.number, honest.entries)
         if rows is honest.entries:
             return rows, honest
-        return rows, lattice.PrivateMatrix(self.engine, self.products.layout(kind, self.holders.name, block), rows)
+        return rows, lattice.PrivateMatrix(self.engine, honest.layout, rows)
 
     @cached_property
     def _integers(self) -> lattice.Small:
@@ -324,8 +296,8 @@ class LatticeParty(TrainingParty):
 
     @cached_property
     def _penalty(self) -> lattice.Small:
-        """The penalty's matrix; without rows where the penalty is a public factor."""
-        if not self.shape.has_penalty_products:
+        """The penalty's matrix; without rows where there is no penalty."""
+        if not self.plan.l2:
             return np.zeros((0, self.columns), np.int32)
         return np.rint(np.ldexp(self.shard.penalties(self.plan.l2), PENALTY_BITS)).astype(np.int32)
 
@@ -338,23 +310,23 @@ class LatticeParty(TrainingParty):
             for prefix, held in kept.items()
             for name, share in held.items()
         }
-        register = msgspec.msgpack.encode(self.products.register.entries)
-        return {**super().state(), **shares, "register": register}
+        register = msgspec.msgpack.encode(self.register.entries)
+        return {**shares, "register": register}
 
-    def restore(self, state: State) -> None:
-        super().restore(state)
+    def restore(self, resumed: Resumed) -> None:
+        state = resumed.state
         self.held, self.velocities = (
             {name: self._reduced(unpacked(state[prefix + name], ELEMENT_BYTES)) for name in self.holders.names}
             for prefix in (WEIGHTS_OF, VELOCITY_OF)
         )
-        self.products.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
+        self.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
 
     def finish(self) -> None:
         """`open = "own"`: each party gets the missing shares of its own weights, cut to an honest weight's width."""
         if self.plan.is_closed:
             self.weights = np.zeros(0)
             supplied = self.use("supplied share", 0, self.held)
-            self.bound = bind_lattice(self.participant, self.engine, self.session, self.shape, supplied)
+            self.bound = bind_shares(self.participant, self.engine, self.session, self.shape, supplied)
             return
         self.participant.meet(0)
         for peer, channel in self.holders.channels.items():
@@ -362,7 +334,8 @@ class LatticeParty(TrainingParty):
             hidden = self.pair_masks.hidden(peer, 0, cut, range(len(cut)), repeat(1 << WEIGHTS.bits))
             channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(hidden))
         self.participant.seal(0)
-        missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0) for peer, channel in self.holders.channels.items()}
+        channels, size = self.holders.channels, WEIGHTS.size(self.columns)
+        missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0, size) for peer, channel in channels.items()}
         self.participant.check_seals(0)
         self.weights = WEIGHTS.opened(self._cut(self.held[self.holders.name]), missing)
 
@@ -390,7 +363,7 @@ class LatticeParty(TrainingParty):
         return self.engine.name
 
     @cached_property
-    def engine(self) -> lattice.LatticeEngine:
+    def engine(self) -> lattice.Engine:
         return lattice.engine_on(self.participant.threads, self.participant.cluster)
 
     @cached_property
@@ -402,6 +375,7 @@ class LatticeParty(TrainingParty):
 class LevelRows:
     """A party's own rows of one level, by which it multiplies its own numbers and its peers'."""
 
+    shape: RunShape
     rows: NDArray[np.intp] | slice
     scores: lattice.PrivateMatrix
     gradients: list[lattice.PrivateMatrix]
@@ -409,7 +383,7 @@ class LevelRows:
 
 
 @dataclass(frozen=True)
-class LatticeStepSize:
+class StepSize:
     """The public integers of an update, rate / rows and momentum; the shift brings a gradient back to weights."""
 
     factor: int
@@ -417,7 +391,7 @@ class LatticeStepSize:
     momentum: int
 
     @classmethod
-    def of(cls, shape: LatticeShape) -> "LatticeStepSize":
+    def of(cls, shape: RunShape) -> "StepSize":
         factor, exponent = shape.plan.whole_step(shape.rows)
         momentum = round(math.ldexp(shape.plan.momentum, MOMENTUM_BITS))
         return cls(factor, shape.gradient_fraction + exponent - WEIGHT_BITS, momentum)
@@ -428,4 +402,4 @@ def added(left: Share, right: Share) -> Share:
     return [a + b for a, b in zip(left, right, strict=True)]
 
 
-PARTY = LatticeParty
+PARTY = SharesParty

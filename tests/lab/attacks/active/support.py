@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
-from plumbob.lab.attacks import Claim, Condition, LabelClaim, NotApplicable, View
+from plumbob.lab.attacks import Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run
@@ -43,9 +43,9 @@ class Staged:
     def claim(self) -> Claim | NotApplicable:
         return self.spy.claim(self.run.parties[self.by], View.of(self.run.transcripts[self.by]))
 
-    def label_claim(self) -> LabelClaim:
+    def label_claim(self) -> Claim:
         claim = self.claim()
-        assert isinstance(claim, LabelClaim)
+        assert isinstance(claim, Claim)
         return claim
 
     def disturbance(self) -> float:

@@ -96,23 +96,11 @@ def test_an_arbiter_does_not_see_it(start: str, replies: str) -> None:
     assert play.disturbance() <= ROUNDING
 
 
-def test_opened_weights_read_one_person_a_column() -> None:
-    """`shares`, random start: a dummy column for each target and the way its weight went give d_B labels a run."""
-    plan = plan_for((5, 6), protocol="shares", start="small")
-    play = staged(plan, "features", OpenedWeights((5, 8, 13, 21, 34, 55)))
-    claim = play.label_claim()
-    assert set(np.flatnonzero(~np.isnan(claim.beliefs))) == {5, 8, 13, 21, 34, 55}
-    assert play.is_right().all()
-
-
 @pytest.mark.parametrize(
     ("widths", "keys", "labels"),
     [
         ((5, 6), {"epochs": 4}, 64),
-        # The smaller the step, the fewer bits of it are left in a weight that is opened to 2**-20.
-        ((5, 6), {"learning_rate": 0.01}, 54),
         ((5, 6), {"l2": 0.1}, 64),
-        ((5, 6), {"start": "small", "epochs": 4}, 6),
         ((3, 3, 3), {}, 40),
     ],
     ids=str,
@@ -127,14 +115,6 @@ def test_opened_weights_read_many_labels(widths: tuple[int, ...], keys: dict[str
     assert play.is_right().all()
     # How many messages test the keys is drawn by lot; what is multiplied and decrypted is not.
     assert [work[2:] for work in play.outward(play.run)] == [work[2:] for work in play.outward(play.honest)]
-
-
-def test_whoever_may_choose_chooses_those_in_doubt() -> None:
-    """Those named as preferred are read before all others."""
-    order = tuple(range(63, -1, -1))
-    plan = plan_for((5, 6), protocol="shares", open="own", start="small", epochs=2)
-    claim = staged(plan, "features", OpenedWeights(preferred=order)).label_claim()
-    assert set(np.flatnonzero(~np.isnan(claim.beliefs))) == set(order[:6])
 
 
 def test_weights_that_are_never_opened_say_nothing() -> None:

@@ -1,17 +1,51 @@
-"""Claimed columns: believed by a peer that takes widths from others, refused by one that agreed on them."""
+"""More columns are claimed than a party has (the end of section 5.2): a peer that agreed on widths refuses them.
+
+The extra columns are random, and the system is then as wide as the batch: one solve per step gives every residual.
+What an agreed width cannot show is whether agreed columns are real, so `check` counts those that are claimed.
+"""
 
 from functools import cached_property
 
+import numpy as np
 import pytest
 
+from plumbob.crypto import Encoded
+from plumbob.data import largest_batch
 from plumbob.errors import RemoteProtocolError
-from plumbob.lab.attacks import NotApplicable
-from plumbob.lab.attacks.claimed_width import ClaimedWidth, arm, claimed_columns
+from plumbob.lab.attacks.hooks import Summing, SumsHook, own_generator, solve_exactly
 from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.protocol import ExchangeParty
+from plumbob.plan import Plan
 from plumbob.protocol.openings import columns_of
 from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for
+
+
+class ClaimedWidth(SumsHook):
+    """Sends sums for as many columns as the longest batch has rows, and reads its own gradient from the first ones."""
+
+    def claimed_columns(self, me: Summing, step: int, own: int) -> int:
+        """How many columns to claim so that every batch can be solved."""
+        return claimed_columns(me.plan, len(me.shard), own)
+
+    def rows_for_gradients(self, me: Summing, step: int, matrix: Encoded) -> Encoded:
+        limit = 1 << matrix.encoding.fraction_bits
+        more = (len(matrix.values), me.slots.columns - me.columns)
+        random_columns = own_generator(me).integers(-limit, limit, more)
+        return super().rows_for_gradients(
+            me, step, Encoded(np.hstack([matrix.values, random_columns]), matrix.encoding)
+        )
+
+    def opened_sums(self, me: Summing, step: int, sums: list[int]) -> list[int]:
+        residuals = solve_exactly(self.matrix.values, sums)
+        if residuals is not None:
+            self.keep(me, step, range(len(residuals)), residuals)
+        return sums[: me.columns]
+
+
+def claimed_columns(plan: Plan, rows: int, own: int) -> int:
+    """How many columns to claim so that every batch can be solved."""
+    return own + largest_batch(rows, plan)
 
 
 class TrustingParty(ExchangeParty):
@@ -43,8 +77,3 @@ def test_a_believed_claim_reads_everything(role: str) -> None:
     assert sum(len(reading.rows) for reading in play.spy.readings) == 2 * 64
     assert play.misread() == 0
     assert play.disturbance() == 0
-
-
-def test_not_where_no_helper_hands_sums_back() -> None:
-    """`shares` has no replies to claim."""
-    assert isinstance(arm(plan_for((5, 6), protocol="shares"), "features"), NotApplicable)

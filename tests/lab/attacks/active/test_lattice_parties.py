@@ -6,27 +6,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.checking.check import check
-from plumbob.lab.attacks.garbage_replies import DIGITS, GarbageReplies, layout_of, places_of
+from plumbob.checking.check import figures_of, judge_figures
+from plumbob.lab.attacks import NotApplicable
+from plumbob.lab.attacks.false_residual import ATTACKS as FALSE_RESIDUAL
+from plumbob.lab.attacks.false_residual import arm
 from plumbob.lab.attacks.hooks import hooked
-from plumbob.lab.attacks.off_the_circle import ATTACKS as OFF_THE_CIRCLE
 from plumbob.lab.audit import audit, redteam
+from plumbob.lab.audit.again import RunsAgain
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.protocol.releases import opened_bits, scored_bits
 from plumbob.protocol.shares.keys import Keys
-from plumbob.protocol.shares.products import GRADIENTS, matrix_kind
-from plumbob.protocol.shares.shape import LatticeShape
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.shape import GRADIENTS, RunShape, matrix_kind
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.record import Finding
+from tests.lab.attacks.lattice.garbage import DIGITS, GarbageReplies, layout_of, places_of
 from tests.lab.attacks.lattice.support import coefficients
 from tests.protocol.support import cut, trained, weights_of
 from tests.protocol.test_lattice_shares import lattice_plan
 
 ROWS = 200
 TWO, THREE = (10, 10), (4, 4, 4)
-ON_LATTICES = ("off-the-circle", "garbage-replies")
 
 
 @cache
@@ -52,8 +53,8 @@ def found(split: tuple[int, ...], open: str, attack: str, by: str) -> Finding:
 def said(plan: Plan, attack: str, by: str, predicted: int | None = None) -> Finding:
     """What `check` says of the same."""
     against = "features" if by == "label" else "label"
-    findings = check(plan, ROWS, predicted=predicted)
-    [finding] = [one for one in findings if (one.attack, one.by, one.against) == (attack, by, against)]
+    findings = judge_figures(figures_of(plan, ROWS, predicted=predicted))
+    [finding] = [one for one in findings if (one.attack, one.by) == (attack, by) and against in one.against.split("+")]
     return finding
 
 
@@ -61,13 +62,13 @@ def said(plan: Plan, attack: str, by: str, predicted: int | None = None) -> Find
 def test_falsified_sines_show_scores_in_opened_weights(split: tuple[int, ...], by: str) -> None:
     """As many people's joint scores as the party has columns, nearly exactly, and `check` says so before."""
     run = run_of(split, "own")
-    [attack] = [one for one in OFF_THE_CIRCLE if one.by == by]
+    [attack] = [one for one in FALSE_RESIDUAL if one.target == "scores" and one.by == by]
     # Alone: the coalitions of three parties have tests of their own.
-    finding = redteam.act_out(attack, by, Truth.of(run))[0]
+    finding = next(redteam.carried_out(attack, RunsAgain(Truth.of(run), by, 0)))
     assert finding.rate is not None
     assert finding.rate > 0.7
     assert finding.n == len(run.transcripts[by].weights)
-    forecast = said(run.model.plan, "off-the-circle", by)
+    forecast = said(run.model.plan, "false-residual", by)
     # A feature party does not know the label, which lies on top of the score.
     assert (
         (finding.verdict, forecast.verdict) == ("leaks", "leaks") if by == "label" else forecast.verdict == "degrades"
@@ -76,22 +77,17 @@ def test_falsified_sines_show_scores_in_opened_weights(split: tuple[int, ...], b
     assert forecast.fix == "--open never"
 
 
-@pytest.mark.parametrize("attack", ON_LATTICES)
-def test_weights_that_stay_shared_carry_nothing_out_to_a_feature_party(attack: str) -> None:
-    """Under `never` nothing comes back to it, and both tools say that the model can still be spoilt."""
-    run = run_of(TWO, "never")
-    for finding in (found(TWO, "never", attack, "features"), said(run.model.plan, attack, "features")):
-        assert finding.verdict == "blocked"
-        assert "can spoil the model" in finding.why
+def test_weights_that_stay_shared_carry_nothing_out_to_a_feature_party() -> None:
+    """Under `never` nothing comes back to a feature party that falsifies its sines."""
+    assert not [one for one in audited(TWO, "never", "false-residual") if one.by == "features"]
 
 
-@pytest.mark.parametrize("attack", [*ON_LATTICES, "false-residual"])
-def test_scores_carry_chosen_rows_out_to_the_label_party(attack: str) -> None:
+def test_scores_carry_chosen_rows_out_to_the_label_party() -> None:
     """Under `never` both tools say how many bits of rows that are never scored leave, by the widths of this plan."""
-    plan = run_of(TWO, "never").model.plan
-    most = LatticeShape(plan, ROWS).input_bits * (TWO[1] + 1)
-    for finding in (found(TWO, "never", attack, "label"), said(plan, attack, "label")):
-        assert finding.verdict == "leaks"
+    attack, plan = "false-residual", run_of(TWO, "never").model.plan
+    most = RunShape(plan, ROWS).input_bits * (TWO[1] + 1)
+    [measured] = [one for one in audited(TWO, "never", attack) if (one.by, one.target) == ("label", "features")]
+    assert {measured.verdict, said(plan, attack, "label").verdict} == {"leaks"}
     assert f"{scored_bits(plan, 1)} bits each" in said(plan, attack, "label").why
     assert f"at most {most:,} in all about rows that are never scored" in said(plan, attack, "label").why
     assert said(plan, attack, "label", predicted=0).verdict == "blocked"
@@ -104,11 +100,15 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
     honest = run_of(TWO, "own")
     plan = honest.model.plan
     hook, peer = GarbageReplies(), "label" if by == "features" else "features"
-    run = trained(plan, cut("breast-cancer", ROWS, plan.columns), instead={by: hooked(LatticeParty, hook)})
+    run = trained(plan, cut("breast-cancer", ROWS, plan.columns), instead={by: hooked(SharesParty, hook)})
     attacker = run.parties[by]
-    assert isinstance(attacker, LatticeParty)
+    assert isinstance(attacker, SharesParty)
     victim: Any = run.parties[peer]
-    key = victim.products.keys.own[victim.products.key_for(matrix_kind(GRADIENTS, 0), plan.epochs, peer, by)]
+    [key] = (
+        key
+        for product, key in victim.keys.own.items()
+        if (product.kind, product.owner, product.evaluators) == (matrix_kind(GRADIENTS), peer, (by,))
+    )
     layout = layout_of(attacker)
     secret = np.array(coefficients(layout.parameters, key.secret), dtype=np.int64)
     assert hook.read(attacker).tolist() == secret[places_of(layout)].tolist()
@@ -116,31 +116,10 @@ def test_garbage_carries_a_piece_of_a_key_out(monkeypatch: pytest.MonkeyPatch, b
     assert not np.allclose(weights_of(run), weights_of(honest), atol=1e-3)
 
 
-@pytest.mark.parametrize("by", ["label", "features"])
-def test_garbage_reads_nobody(by: str) -> None:
-    """The bits that it carried out are counted, and the key withstands more than are opened."""
-    run = run_of(TWO, "own")
-    finding, forecast = found(TWO, "own", "garbage-replies", by), said(run.model.plan, "garbage-replies", by)
-    bits = opened_bits(run.model.plan, by)
-    assert (finding.verdict, forecast.verdict) == ("blocked", "blocked")
-    assert f"of the {bits} bits opened" in finding.why
-    assert "can show" in forecast.why
-    [condition] = finding.conditions
-    assert not condition["is_met"]
-
-
-def test_three_parties_are_told_that_garbage_is_not_bounded() -> None:
-    """`check` does not call it blocked there, and an audit repeats what `check` says of all but one together."""
-    plan = run_of(THREE, "own").model.plan
-    assert said(plan, "garbage-replies", "features").verdict == "degrades"
-    together = [one for one in audited(THREE, "own", "garbage-replies") if "+" in one.by]
-    assert {one.verdict for one in together} == {"degrades"}
-
-
 def test_other_protocols_have_no_lattice_products() -> None:
     """Other protocols have no lattice products, so there is nothing to falsify."""
     plan = Plan.for_columns(TWO, protocol="exchange", batch_size=16)
-    assert {one.verdict for one in check(plan, ROWS) if one.attack in ON_LATTICES} == {"not applicable"}
+    assert isinstance(arm(plan, "features"), NotApplicable)
 
 
 def test_many_labels_stand_in_one_opened_weight() -> None:
@@ -167,12 +146,20 @@ def test_a_shifted_share_shows_a_column_with_every_score() -> None:
     assert acted.rate > 0.6
     assert f"{scored_bits(plan, asked)} bits" in acted.why
     assert said(plan, "altered-shares", "label", asked).verdict == "leaks"
-    assert not [one for one in check(plan, ROWS, predicted=0) if one.attack == "altered-shares"]
-    assert not [one for one in check(plan.replace(open="own"), ROWS, predicted=asked) if one.attack == "altered-shares"]
+    assert not [one for one in judge_figures(figures_of(plan, ROWS, predicted=0)) if one.attack == "altered-shares"]
+    assert not [
+        one
+        for one in judge_figures(figures_of(plan.replace(open="own"), ROWS, predicted=asked))
+        if one.attack == "altered-shares"
+    ]
 
 
 def test_held_out_rows_are_scored_rows() -> None:
     """A plan that scores held-out rows is judged on them, also where nobody asks for more."""
     plan = lattice_plan(TWO, open="never", test_share=0.2)
     assert said(plan, "altered-shares", "label", 0).verdict == "leaks"
-    assert said(plan.replace(test_share=0.0), "chosen-labels", "label", 0).verdict == "not applicable"
+    assert not [
+        one
+        for one in judge_figures(figures_of(plan.replace(test_share=0.0), ROWS, predicted=0))
+        if one.attack == "chosen-labels"
+    ]

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbob.lab import bounds
-from plumbob.lab.attacks import ACTIVE, NotApplicable, ValueClaim
+from plumbob.lab.attacks import ATTACKS, Claim, NotApplicable, View
+from plumbob.lab.attacks.feature_single import recover_single_feature
 from plumbob.lab.attacks.hooks import Hook, exact_product, signed_digits, solve_exactly
-from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking, arm
+from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking, arm, recover_column
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
 from tests.lab.attacks.active.support import Staged, staged
+from tests.lab.attacks.support import claimed, largest_error, refused
 from tests.protocol.support import plan_for, uniformity
 
 
@@ -88,11 +90,32 @@ def test_scores_follow_from_what_was_read() -> None:
     """The label party claims the peer's score of every row's last visit."""
     play = packed("label")
     claim = play.claim()
-    assert isinstance(claim, ValueClaim)
+    assert isinstance(claim, Claim)
     assert claim.target == "scores"
     assert claim.against == play.plan.feature_parties[0].name
     assert claim.is_determined.all()
     assert claim.values.shape == (64, 1)
+
+
+@pytest.mark.parametrize("start", ["zero", "xavier"])
+def test_the_only_column_follows_from_the_scores(start: str) -> None:
+    """Section 5.2 reads scores and then the column: every value comes out, at batches that own sums do not solve."""
+    keys = {"batch_size": 32, "start": start, "residual_bits": 36, "key_bits": 1024}
+    play = staged(plan_for((6, 1), protocol="exchange", replies="paper", **keys), "label", OneHotPacking())
+    view, truth = View.of(play.run.transcripts["label"]), play.run.transcripts["features"].X[:, 0]
+    claim = claimed(recover_column(view, play.spy.readings))
+    assert claim.is_determined.all()
+    assert largest_error(claim, truth) < 1e-9
+    assert isinstance(recover_single_feature(view), NotApplicable)
+
+
+def test_no_column_follows_from_cut_replies_or_of_two() -> None:
+    """One step's scores tell nothing of a column but its scale; of two columns only sums are read."""
+    cut = staged(plan_for((6, 1), protocol="exchange", batch_size=32, start="small"), "label", TruncatedPacking())
+    claim = claimed(recover_column(View.of(cut.run.transcripts["label"]), cut.spy.readings))
+    assert not claim.is_determined.any()
+    two = View.of(packed("label").run.transcripts["label"])
+    assert refused(recover_column(two, packed("label").spy.readings), "exactly one")
 
 
 def test_a_batch_beyond_the_slots_is_read_in_part() -> None:
@@ -181,7 +204,7 @@ def test_not_without_columns() -> None:
 
 def test_both_sides_are_on_the_list() -> None:
     """The red team knows packing for either party."""
-    assert {attack.by for attack in ACTIVE if attack.name == "packing"} == {"label", "features"}
+    assert {attack.by for attack in ATTACKS if attack.name == "packing"} == {"label", "features"}
 
 
 # Numbers side by side come apart again, and equations in integers have integer solutions.

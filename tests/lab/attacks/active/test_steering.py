@@ -140,7 +140,7 @@ def test_the_audit_finds_what_check_says(setting: str) -> None:
     run = trained(plan, made_up(rows=ROWS, columns=12))
     found = [finding for finding in audit(run, ["steering"]) if finding.by == by]
     assert {(finding.verdict, finding.target, finding.n) for finding in found} == {("leaks", "features", 10)}
-    assert [finding.against for finding in said(setting)] == [finding.against for finding in found]
+    assert {name for one in said(setting) for name in one.against.split("+")} == {one.against for one in found}
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -163,8 +163,8 @@ def test_noise_and_shares_stop_it() -> None:
     assert found.verdict == "blocked"
     verdicts = {one.verdict for one in check(noisy, ROWS) if one.attack == "steering"}
     assert verdicts == {"blocked"}
-    shares = plan_for((10, 2), batches="full")
-    assert {one.verdict for one in check(shares, ROWS) if one.attack == "steering"} == {"not applicable"}
+    shares = plan_for((10, 2))
+    assert not [one for one in check(shares, ROWS) if one.attack == "steering"]
     assert isinstance(arm(shares, "label"), NotApplicable)
 
 

@@ -26,8 +26,8 @@ from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 from tests.lab.exchange.quick_keys import use_quick_keys
-from tests.party.support import PATIENCE, Switchboard
 from tests.protocol.support import outcomes, plan_for, tables_for
+from tests.world import PATIENCE, Switchboard
 
 ROWS, NOISE, RESTARTS = 40, 7.0, 64
 PLAN = plan_for(

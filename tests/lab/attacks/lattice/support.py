@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import ParameterSet, Small, TestedKey, sets
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, Residues, SlotValues
-from plumbob.crypto.lattice.products import OwnerKey, polynomials
+from plumbob.crypto.lattice.layout import polynomials
+from plumbob.crypto.lattice.products import OwnerKey
 from tests.crypto.lattice import reference, residues
 from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.residues import forward, multiply

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto.lattice import LatticeEngine, Owner, local
+from plumbob.crypto.lattice import Engine, local, make_request
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.simulate import Run
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.releases import scored_bits
-from plumbob.protocol.shares.bound import BoundLattice
-from plumbob.protocol.shares.scoring import LatticePredictor
-from plumbob.protocol.shares.shape import WEIGHT_BITS, LatticeShape
+from plumbob.protocol.shares.bound import BoundEnd
+from plumbob.protocol.shares.scoring import SharedScoring
+from plumbob.protocol.shares.shape import WEIGHT_BITS, RunShape
 from tests.protocol.support import outcomes, seated, tables_for, trained
 from tests.protocol.test_lattice_shares import lattice_plan
 
@@ -37,7 +37,7 @@ def new_rows() -> Matrix:
 def scores(run: Run, parts: Parts) -> dict[str, object]:
     """How both parties end that predict with these parts; the label party with scores."""
     tables, participants = tables_for(run.model.plan, new_rows(), None), seated(run.model.plan)
-    parties = {name: LatticePredictor(one, tables[name]) for name, one in participants.items()}
+    parties = {name: SharedScoring(one, tables[name]) for name, one in participants.items()}
     return outcomes({name: partial(one.predict, parts[name]) for name, one in parties.items()}, participants)
 
 
@@ -48,21 +48,22 @@ def altered(run: Run) -> bytes:
     """
     part, plan = run.model.parts["label"], run.model.plan
     bound = bound_of(part)
-    shape = LatticeShape(plan.replace(lattice_set=bound.lattice_set), part.training_rows)
+    shape = RunShape(plan, part.training_rows)
     share = list(part.shares["features"])
     last_place = WEIGHT_BITS + plan.feature_bits - OPENED_SCORES.fraction_bits
     share[COLUMN] = (share[COLUMN] + (1 << last_place)) % local.RING
-    key = bound.owner_key(LatticeEngine(threads=1), shape, "label", "features")
-    return Owner(key, 0, shape.scores("features", 1)).request(local.pairs_of(share))
+    product = shape.prediction("label", "features")
+    key = bound.owner_key(Engine(threads=1), product)
+    return make_request(key, 0, product.layout, local.pairs_of(share))
 
 
-def bound_of(part: ModelPart) -> BoundLattice:
+def bound_of(part: ModelPart) -> BoundEnd:
     """What prediction is bound to."""
-    assert isinstance(part.bound, BoundLattice)
+    assert isinstance(part.bound, BoundEnd)
     return part.bound
 
 
-def with_bound(parts: Parts, name: str, bound: BoundLattice) -> Parts:
+def with_bound(parts: Parts, name: str, bound: BoundEnd) -> Parts:
     """One party holds something else than what training ended with."""
     return {**parts, name: replace(parts[name], bound=bound)}
 

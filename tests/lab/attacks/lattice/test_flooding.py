@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from plumbob.crypto.lattice import Evaluator, Layout, PrivateMatrix, Register, pairs
+from plumbob.crypto.lattice import Layout, PrivateMatrix, pairs
 from plumbob.crypto.lattice.interface import Residues
 from plumbob.crypto.lattice.products import request_stream
 from tests.crypto.lattice import reference, residues
-from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
+from tests.crypto.lattice.support import admitted, answered, make_key
 from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, polynomial, private_matrix, times
 
 LAYOUT = Layout(PARAMETERS, "scores", 16, 4, 4, 51, 32)
@@ -51,8 +51,7 @@ def test_a_flooded_reply_is_read() -> None:
 def test_our_reply_is_not_read() -> None:
     """Ours sends one part only: the same request shows the owner a uniform share."""
     c0, _ = lifted_request()
-    evaluator = Evaluator(PrivateMatrix(ENGINE, LAYOUT, HIDDEN), admitted(KEY), 1, EVALUATOR_SEED, Register())
-    reply = evaluator.reply(SEED + residues.pack(c0).tobytes()).reply
+    reply = answered(PrivateMatrix(ENGINE, LAYOUT, HIDDEN), KEY, SEED + residues.pack(c0).tobytes()).reply
     packed = np.frombuffer(reply, dtype=np.uint8).reshape(64, LAYOUT.reply_bits // 8)
     share = reference._opened(LAYOUT, KEY.secret, pairs.from_octets(packed))
     opened = [int(low) << (PARAMETERS.modulus_bits - LAYOUT.output_bits) for low in share[:, 0]]

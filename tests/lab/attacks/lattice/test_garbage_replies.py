@@ -5,15 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Layout, Owner, ParameterSet
+from plumbob.crypto.lattice import Layout, ParameterSet, make_request, open_reply
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import PlanError
-from plumbob.lab.attacks.garbage_replies import digits_of, garbage, places_of
 from plumbob.lab.exchange.packing import centred
-from plumbob.protocol.shares.shape import LatticeShape, most_opened_bits
+from plumbob.protocol.shares.shape import RunShape, most_opened_bits
 from tests.crypto.lattice import residues
 from tests.crypto.lattice.support import make_key, random_pairs, to_ints
 from tests.crypto.lattice.test_sets import OFFERED
+from tests.lab.attacks.lattice.garbage import digits_of, garbage, places_of
 from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, polynomial, received, times
 from tests.protocol.test_lattice_shares import lattice_plan
 
@@ -42,9 +42,8 @@ def read_vector(secret: list[int], request: bytes, number: int = 1) -> list[int]
 
 def test_garbage_carries_a_short_secret_out() -> None:
     """Five opened numbers hold all of a secret of 64 coefficients: every residual of that pass is read."""
-    owner = Owner(KEY, 1, LAYOUT)
-    request = owner.request(VALUES)
-    secret = carried_out(to_ints(owner.open(garbage(LAYOUT, 1))))
+    request = make_request(KEY, 1, LAYOUT, VALUES)
+    secret = carried_out(to_ints(open_reply(KEY, LAYOUT, garbage(LAYOUT, 1))))
     assert secret == coefficients(PARAMETERS, KEY.secret)
     assert read_vector(secret, request) == to_ints(VALUES)
 
@@ -53,13 +52,13 @@ def test_a_whole_secret_reads_every_pass_that_its_key_serves() -> None:
     """Between two parties that is every pass: so a set must leave enough of a secret unknown, and keys are erased."""
     secret = coefficients(PARAMETERS, KEY.secret)
     for number in (1, 2):
-        assert read_vector(secret, Owner(KEY, number, LAYOUT).request(VALUES), number) == to_ints(VALUES)
+        assert read_vector(secret, make_request(KEY, number, LAYOUT, VALUES), number) == to_ints(VALUES)
 
 
 def test_the_key_of_another_pass_reads_nothing() -> None:
     """Where each pass has its own key, as among three, one secret reads one pass alone."""
     later = make_key(ENGINE, PARAMETERS, number=2)
-    request = Owner(later, 1, LAYOUT).request(VALUES)
+    request = make_request(later, 1, LAYOUT, VALUES)
     wrong = read_vector(coefficients(PARAMETERS, KEY.secret), request)
     assert not any(guess == truth for guess, truth in zip(wrong, to_ints(VALUES), strict=True))
 
@@ -77,7 +76,7 @@ def test_more_opened_bits_than_any_set_allows_are_refused() -> None:
     wide = lattice_plan((2000, 1))
     assert most_opened_bits(wide, 100) > math.ceil(32768 * math.log2(3))
     with pytest.raises(PlanError, match="bits may be opened to one party"):
-        _ = LatticeShape(wide, 100).number
+        _ = RunShape(wide, 100).number
 
 
 def test_the_reference_draws_secrets_of_three_values() -> None:

@@ -3,10 +3,11 @@
 import pytest
 
 from plumbob.errors import DivergenceError, RemoteProtocolError
+from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import WEIGHTS
 from plumbob.protocol.releases import opened_bits
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 from tests.protocol.support import Wire, played
 from tests.protocol.test_lattice_shares import lattice_plan
 
@@ -35,12 +36,11 @@ def test_an_opened_weight_carries_27_bits() -> None:
 
 def test_absurd_weights_stay_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """A party whose weights ran away finishes on the wire like any other, and only then says so."""
-    # Such a rate would be refused at home, and with a promise for whole rows it is not.
-    monkeypatch.setattr(LatticeParty, "_refuse_steep_rate", lambda party: None)
     # One long step: a weight of about 46, above half of what can be opened. Beyond all of it, chance would decide.
-    run = played(lattice_plan(scale="standard", learning_rate=130.0, momentum=0.0, epochs=1))
+    monkeypatch.setattr(Plan, "rate", 160.0)
+    run = played(lattice_plan(epochs=1))
     assert not any(isinstance(end, Exception) for end in run.ends.values())
     features = run.parties["features"]
-    assert isinstance(features, LatticeParty)
+    assert isinstance(features, SharesParty)
     with pytest.raises(DivergenceError, match="training diverged"):
         features.refuse_result()

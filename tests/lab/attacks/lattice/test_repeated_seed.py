@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import Layout, Owner, Pairs, ProductContext, pairs
+from plumbob.crypto.lattice import Layout, Pairs, ProductContext, make_request, pairs
 from plumbob.crypto.lattice.products import OwnerKey
 from tests.crypto.lattice.support import OWNER_SEED, context, make_key, random_pairs, to_ints
 from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, received
@@ -32,7 +32,7 @@ class ForgetsThePass(OwnerKey):
 
 def read_difference(key: OwnerKey) -> list[int]:
     """What the evaluator takes for the difference of two encrypted vectors."""
-    requests = [Owner(key, 1, LAYOUT).request(values) for values in (FIRST, SECOND)]
+    requests = [make_request(key, 1, LAYOUT, values) for values in (FIRST, SECOND)]
     left, right = (received(PARAMETERS, each[32:])[0] for each in requests)
     scaled = coefficients(PARAMETERS, minus(PARAMETERS, left, right))[:4]
     return [round(each * 2**51 / PARAMETERS.modulus) % 2**51 for each in scaled]
@@ -57,7 +57,7 @@ def test_our_seeds_do_not_repeat() -> None:
 
 def seeds_of(key: OwnerKey) -> list[bytes]:
     """The seeds of requests with the same content, under one key in three passes."""
-    return [Owner(key, number, LAYOUT).request(FIRST)[:32] for number in (1, 2, 3)]
+    return [make_request(key, number, LAYOUT, FIRST)[:32] for number in (1, 2, 3)]
 
 
 def test_an_unchanged_vector_would_be_seen() -> None:

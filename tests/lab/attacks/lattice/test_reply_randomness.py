@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import LatticeEngine, Register, SlotEvaluator, SlotLayout, SlotOwner, products
+from plumbob.crypto.lattice import Engine, Register, SlotFactors, SlotLayout, make_request, products
 from plumbob.crypto.lattice.context import derive
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import CiphertextRefusedError
 from tests.crypto.lattice import reference as reference_engine
-from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
+from tests.crypto.lattice.support import answered, make_key
 from tests.lab.attacks.lattice.support import (
     ENGINE,
     SLOTS,
@@ -28,13 +28,12 @@ HIDDEN = private_numbers(LAYOUT.rows)
 
 def ask(seed: int, number: int = 1) -> bytes:
     """An honest request in one pass."""
-    return SlotOwner(KEY, number, LAYOUT).request(private_numbers(LAYOUT.rows, seed))
+    return make_request(KEY, number, LAYOUT, private_numbers(LAYOUT.rows, seed))
 
 
-def answer(engine: LatticeEngine, request: bytes, register: Register, number: int = 1) -> bytes:
+def answer(engine: Engine, request: bytes, register: Register, number: int = 1) -> bytes:
     """The victim's reply about its hidden numbers."""
-    evaluator = SlotEvaluator(engine, LAYOUT, admitted(KEY), number, EVALUATOR_SEED, register)
-    return evaluator.reply(request, HIDDEN).reply
+    return answered(SlotFactors(engine, LAYOUT, HIDDEN), KEY, request, number, register).reply
 
 
 def opposite(request: bytes, number: int = 1) -> np.ndarray:
@@ -42,7 +41,7 @@ def opposite(request: bytes, number: int = 1) -> np.ndarray:
     return reference_engine._uniform(SLOTS, request_stream(SLOTS, KEY.context.in_pass(number), request[:32]), 0)
 
 
-def read_single(engine: LatticeEngine) -> float:
+def read_single(engine: Engine) -> float:
     """The share of numbers that the owner reads off one reply."""
     request = ask(1)
     total = minus(SLOTS, np.zeros((6, 64), dtype=np.uint64), received(SLOTS, answer(engine, request, Register()))[0])

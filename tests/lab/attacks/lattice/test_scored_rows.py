@@ -20,14 +20,14 @@ from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.party import party_at
 from plumbob.protocol.releases import opened_bits, scored_bits
 from plumbob.protocol.shares.shape import WEIGHT_BITS, most_opened_bits
-from plumbob.protocol.shares.training import LatticeParty
+from plumbob.protocol.shares.training import SharesParty
 from tests.protocol.support import made_up, outcomes, seated, tables_for
 from tests.protocol.test_lattice_shares import lattice_plan
 
 ROWS, COLUMN, FACTOR = 200, 1, 4
 
 
-class Dishonest(LatticeParty):
+class Dishonest(SharesParty):
     """A dishonest label party."""
 
     @cached_property

@@ -5,16 +5,16 @@ import os
 from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.errors import EngineError
 from plumbob.lab.exchange.engines import _paillier
-from plumbob.lab.exchange.engines.interface import Engine, ProductShape
+from plumbob.lab.exchange.engines.interface import PaillierEngine, ProductShape
 from plumbob.lab.exchange.engines.native import NativeEngine
 from plumbob.lab.exchange.engines.python import PythonEngine
 
-__all__ = ["Engine", "ProductShape", "choose", "kernel_serves"]
+__all__ = ["PaillierEngine", "ProductShape", "choose", "kernel_serves"]
 
 NAMES = ("auto", "native", "python")
 
 
-def choose(name: str = "auto", threads: int | None = None) -> Engine:
+def choose(name: str = "auto", threads: int | None = None) -> PaillierEngine:
     """The engine of that name, on `threads` threads (None: every core).
 
     `auto` is the kernel where the processor has one of its instruction sets, else gmpy2's integers.

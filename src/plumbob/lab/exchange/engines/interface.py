@@ -19,7 +19,7 @@ from plumbob.lab.exchange.limbs import Limbs, from_ints, to_mpz, width_for
 Integers = Sequence[int] | NDArray[np.int64]
 Digits = NDArray[np.uint8]
 MAX_BITS = 63  # Matrix entries plus their offset must fit an int64.
-PreparedPowers = Any  # Made by `Engine.table` and understood by the same engine only.
+PreparedPowers = Any  # Made by `PaillierEngine.table` and understood by the same engine only.
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +50,7 @@ class ProductShape:
     bits: int
 
 
-class Engine(Protocol):
+class PaillierEngine(Protocol):
     """Small on purpose: everything that keys and encrypted vectors need is a combination of these."""
 
     @property
@@ -100,7 +100,7 @@ class PlainEngine:
         unbounded = values.tolist() if isinstance(values, np.ndarray) else values
         return from_ints((1 + value % root * root for value in unbounded), ring.width)
 
-    def logarithms(self: Engine, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
+    def logarithms(self: PaillierEngine, rings: Sequence[Ring], values: Limbs, scales: Sequence[int]) -> list[Limbs]:
         found = []
         for ring, scale in zip(rings, scales, strict=True):
             prime = mpz(ring.root)

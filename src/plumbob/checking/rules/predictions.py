@@ -1,0 +1,156 @@
+"""Readings that scores allow, with honest messages: equations about weights and columns, and what is predicted at all.
+
+A score is affine in a row's columns. The label party knows its own, so each score is an equation about the peers'
+weights where it knows their columns of that row, and about the peers' columns where it knows the weights: equation
+solving (Luo et al., Feature inference attack on model predictions in vertical federated learning, ICDE 2021).
+
+The label party also chooses what is predicted. With label 1 for one person and 0 for everybody else, the peers' weights
+point at that person's row: columns are centred, and everybody else's residuals cancel. Weights of rows do the same
+without a false label. Or it takes a peer's column as its label, and scores rank everybody by it. Every message is then
+an honest one: no cryptography stops it and no replay names it. Noise for whole rows hides the row of one person,
+whatever labels a party brings, but no column: that is a property of the population.
+"""
+
+from plumbob.checking.figures import Figures
+from plumbob.checking.rules.remedies import hidden_rows
+from plumbob.checking.rules.rule import Judged, Rule
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
+from plumbob.counting import counted
+from plumbob.protocol.releases import scored_bits
+
+EQUATIONS = {"prediction-equations": "Luo et al., ICDE 2021: equation solving"}
+MOST_EPSILON = 4.0
+"""Noise for rows left only chance of a chosen row up to this epsilon (study: benchmarks/attacks of commit ae113e8c)."""
+
+
+def weights(figures: Figures, by: str) -> Judged | None:
+    """Judge scores as equations about weights."""
+    plan, scored, needed = figures.plan, figures.scored, figures.unknown_weights
+    if not scored or not figures.peers(by):
+        return None
+    can = f"work out {_weights_of(figures)}, {_if_known(figures)}"
+    if scored < needed:
+        why = f"{counted(scored, 'score')}: fewer equations than the {needed} unknown weights."
+        return Judged(BLOCKED, can, why)
+    why = (
+        f"{counted(scored, 'score')}: if {figures.spoken(plan.label_party.name)} knows the columns of {needed} of "
+        f"these rows from elsewhere, they give it the weights exactly. Fewer than {needed} rows never do."
+    )
+    return Judged(DEGRADES, can, why, _fewer_rows(figures))
+
+
+def columns(figures: Figures, by: str) -> Judged | None:
+    """Judge scores as equations about columns."""
+    plan, scored, theirs = figures.plan, figures.scored, figures.peer_columns(by)
+    if not scored or not theirs:
+        return None
+    if theirs == 1 and not plan.is_closed:
+        why = "Its peers have one column, and each score minus the asker's own part is that column times one number."
+        return Judged(LEAKS, f"work out {{whose}} only column, up to one factor, for {figures.scored_people}", why)
+    can = f"work out one number that mixes {{whose}} columns for {figures.scored_people}, {_if_known(figures)}"
+    if scored < figures.unknown_weights:
+        why = f"{counted(scored, 'score')} cannot fix the weights, and without these no score tells a column."
+        return Judged(BLOCKED, can, why)
+    why = f"With the weights known, each score is one equation about {theirs} unknown columns of its row."
+    if plan.is_closed:
+        each, in_all = scored_bits(plan, 1), scored_bits(plan, scored)
+        why += f" A score carries at most {each} bits, whatever anybody sends: {in_all:,} for {counted(scored, 'row')}."
+    return Judged(DEGRADES, can, why, _fewer_rows(figures))
+
+
+def requests(figures: Figures, by: str) -> Judged | None:
+    """Judge what a party learns that answers for its rows and sees no score."""
+    if not figures.scored or figures.coalition is not None or not figures.columns(by):
+        return None
+    if not figures.plan.party(by).features:
+        return None
+    why = f"{figures.spoken(by)} learns which of its rows are scored, when and how often, but no score and no label."
+    return Judged(BLOCKED, "learn something about {whose} labels from the rows that are scored", why)
+
+
+def chosen_labels(figures: Figures, by: str) -> Judged | None:
+    """Judge labels of the label party's choice by how many rows are scored, held-out ones included."""
+    plan, theirs, scored = figures.plan, figures.peer_columns(by), figures.scored
+    if not theirs or not plan.kind.is_encrypted or not scored:
+        return None
+    can = one_persons_row(figures, by, "by labels of its choice")
+    numbers = (
+        f"{figures.spoken(by)} can give one person of {figures.rows:,} label 1 and everybody else 0: the shared "
+        "weights then point at that person's row"
+    )
+    if plan.row_weights:
+        numbers += ", and still more if it lets that row count 1 and all others 0 (row_weights)"
+    if plan.noise == "rows":
+        why = (
+            f"{numbers}, but noise hides it: whatever labels {figures.spoken(by)} brings, its guess about one "
+            f"person's row is {figures.than_a_coin}."
+        )
+        return Judged(BLOCKED if plan.epsilon <= MOST_EPSILON else DEGRADES, can, why, hidden_rows(plan))
+    scores = f"{counted(scored, 'scored row')}, held-out ones included"
+    if scored <= theirs:
+        return Judged(DEGRADES, can, f"{numbers}, of which {scores} show a part ({theirs} columns).", hidden_rows(plan))
+    known = f"if it knows the columns of {figures.unknown_weights} of them from elsewhere"
+    why = f"{numbers}, and {scores}, show it {known}. The person need not be scored."
+    return Judged(LEAKS, can, why, hidden_rows(plan))
+
+
+def chosen_column(figures: Figures, by: str) -> Judged | None:
+    """Judge by whether anybody is scored: nothing else that a plan says prevents a column taken as the label."""
+    if not figures.peers(by) or not figures.plan.kind.is_encrypted or not figures.scored:
+        return None
+    scored = counted(figures.scored, "scored person", "scored people")
+    return Judged(
+        DEGRADES,
+        f"rank up to {scored} by one of {{whose}} columns, if it already knows the values of that column for a few "
+        "hundred people",
+        f"{figures.spoken(by)} chooses the label. With a column of a peer as its label for a few hundred people of "
+        f"whom it knows that column, the scores rank up to {scored} by it. No plan prevents it, noise for rows "
+        "included; most_rows, who may be scored, and the purpose in the contract limit it.",
+    )
+
+
+def one_persons_row(figures: Figures, by: str, means: str) -> str:
+    """The words for reading a row of one's choice through scores of known people, and by what means."""
+    number = figures.peer_columns(by)
+    columns = "{whose} only column" if number == 1 else f"all {number} of {{whose}} columns"
+    return f"read {columns} for any one person, scored or not, {means}, {_if_known(figures)}"
+
+
+def _if_known(figures: Figures) -> str:
+    """The condition that the label party knows rows from elsewhere."""
+    return f"if it knows every column of {figures.unknown_weights} scored people"
+
+
+def _weights_of(figures: Figures) -> str:
+    return "the joint weights" if figures.plan.is_closed else "{whose} weights"
+
+
+def _fewer_rows(figures: Figures) -> dict[str, int]:
+    """The most rows to answer so that not even known rows fix the weights."""
+    return {"most_rows": figures.unknown_weights - 1}
+
+
+RULES = (
+    Rule(EQUATIONS, "label", "features", columns, stage="prediction"),
+    Rule(EQUATIONS, "label", "weights", weights, stage="prediction"),
+    Rule(EQUATIONS, "features", "labels", requests, stage="prediction"),
+    Rule(
+        {"chosen-labels": "beyond the paper: labels are an input"},
+        "label",
+        "features",
+        chosen_labels,
+        assumes="cheating",
+        leaves_trace=False,
+        is_floor=True,
+    ),
+    Rule(
+        {"chosen-column": "beyond the paper: the label party chooses what is predicted"},
+        "label",
+        "features",
+        chosen_column,
+        assumes="cheating",
+        leaves_trace=False,
+        is_preventable=False,
+        is_floor=True,
+    ),
+)
