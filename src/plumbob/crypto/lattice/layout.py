@@ -10,19 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial, reduce
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
-from plumbob.crypto.lattice.interface import Packed, Pairs, RequestKeys, Residues, SlotValues, Small
+from plumbob.crypto.lattice.interface import Packed, Pairs, SlotValues, Small
 from plumbob.crypto.lattice.sets import LARGEST_ERROR, PRIME_BITS, ParameterSet
 from plumbob.errors import CryptoError
-
-if TYPE_CHECKING:  # The engine is made of what stands here.
-    from plumbob.crypto.lattice.kernel import Engine
 
 Direction = Literal["scores", "gradients"]
 ENTRY_BITS = 21
@@ -168,15 +165,6 @@ class Layout:
             raise CryptoError(f"expected {self.inputs} numbers of two limbs, got shape {values.shape}")
         return [] if self.is_empty else [self._placed(values.astype(np.uint64, copy=False))]
 
-    def encrypt(self, engine: "Engine", keys: RequestKeys, placed: Pairs, seed: bytes) -> bytes:
-        """The seed, and the placed polynomials encrypted."""
-        return engine.encrypt(self.parameters, keys, placed, self.input_bits, seed)
-
-    def open(self, engine: "Engine", secret: Residues, reply: Packed) -> Pairs:
-        """The owner's shares (outputs, 2) modulo 2**output_bits."""
-        packed = reply.reshape(self.replies, self.parameters.degree, self.reply_bits // 8)
-        return self.take_outputs(engine.open(self, secret, packed))
-
     def _placed(self, values: Pairs) -> Pairs:
         """The polynomials (requests, degree, 2)."""
         placed = np.zeros((self.requests, self.parameters.degree, 2), dtype=np.uint64)
@@ -299,15 +287,6 @@ class SlotLayout:
             )
         return [part.place(values) for part in self.parts]
 
-    def encrypt(self, engine: "Engine", keys: RequestKeys, placed: NDArray[Any], seed: bytes) -> bytes:
-        """The seed, and the polynomials of one part encrypted."""
-        return engine.encrypt_slots(self.parameters, keys, placed.reshape(-1, *placed.shape[2:]), seed)
-
-    def open(self, engine: "Engine", secret: Residues, reply: Packed) -> Pairs:
-        """The owner's shares, of the shape that `take` gives, modulo t."""
-        slots = engine.open_slots(self.parameters, secret, polynomials(self.parameters, reply, self.replies))
-        return self.take(cut(slots, [part.replies for part in self.parts]))
-
     def take(self, slots: Sequence[Pairs]) -> Pairs:
         """The parts' slots as shares (rows, 2), or, where they turn, (terms, rows, 2)."""
         if not slots:
@@ -322,7 +301,7 @@ class SlotLayout:
 
 
 AnyLayout = Layout | SlotLayout
-"""What a product needs of its layout: `place`, `encrypt` and `open`, the sizes of its messages, and `nothing`."""
+"""What a product needs of its layout: how to place its numbers, the sizes of its messages, and `nothing`."""
 
 
 @dataclass(frozen=True)

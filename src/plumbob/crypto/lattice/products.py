@@ -138,15 +138,18 @@ def make_request(key: OwnerKey, number: int, layout: AnyLayout, values: SlotValu
     A seed that is bound to the product and to what is encrypted, then polynomials; each part has its own streams.
     """
     check_same_set(key.parameters, layout.parameters)
-    product, parts = key.context.in_pass(number), layout.place(values)
+    parameters, product, parts = key.parameters, key.context.in_pass(number), layout.place(values)
     content = b"".join(key.fingerprint(product, part) for part in parts)
     seed = key.derive_for(product, "request seed", content)
     made = []
     for place, part in enumerate(parts):
-        uniform = request_stream(key.parameters, product, seed, place)
+        uniform = request_stream(parameters, product, seed, place)
         errors = key.derive_for(product, "request errors", content, _number(place))
-        keys = RequestKeys(key.secret, uniform, errors)
-        made.append(layout.encrypt(key.engine, keys, part, b"" if place else seed))
+        keys, before = RequestKeys(key.secret, uniform, errors), b"" if place else seed
+        if isinstance(layout, Layout):
+            made.append(key.engine.encrypt(parameters, keys, part, layout.input_bits, before))
+        else:
+            made.append(key.engine.encrypt_slots(parameters, keys, part.reshape(-1, *part.shape[2:]), before))
     return b"".join(made) or seed
 
 
@@ -168,8 +171,13 @@ def open_reply(key: OwnerKey, layout: AnyLayout, reply: MessageBody) -> Pairs:
     check_length("reply", reply, layout.reply_bytes)
     if not reply:
         return layout.nothing
+    parameters, packed = layout.parameters, np.frombuffer(reply, dtype=np.uint8)
     with refusing_residues():
-        return layout.open(key.engine, key.secret, np.frombuffer(reply, dtype=np.uint8))
+        if isinstance(layout, Layout):
+            shaped = packed.reshape(layout.replies, parameters.degree, layout.reply_bits // 8)
+            return layout.take_outputs(key.engine.open(layout, key.secret, shaped))
+        slots = key.engine.open_slots(parameters, key.secret, polynomials(parameters, packed, layout.replies))
+    return layout.take(cut(slots, [part.replies for part in layout.parts]))
 
 
 # What an evaluator multiplies with.

@@ -118,9 +118,8 @@ class Pass:
 
     # One product.
 
-    def ask(self, product: Product, values: SlotValues) -> None:
-        """Encrypt values for all evaluators of a product, as its owner."""
-        request = make_request(self.keys.own[product], self.number, product.layout, values)
+    def ask(self, product: Product, request: bytes) -> None:
+        """Send what was encrypted for a product to all its evaluators, as its owner."""
         for name in product.evaluators:
             self.holders.channels[name].send(Kind.LATTICE_REQUEST, self.number, request)
 
@@ -150,7 +149,7 @@ class Pass:
         asked, answered = self._ends(kind)
         # All are asked before any is answered, so that everybody works at the same time.
         for peer, product in asked.items():
-            self.ask(product, lent[peer])
+            self.ask(product, make_request(self.keys.own[product], self.number, product.layout, lent[peer]))
         shares = {peer: self.answer(product, matrix) for peer, product in answered.items()}
         return {peer: (shares[peer], self.open(product, peer)) for peer, product in asked.items()}
 
@@ -169,7 +168,7 @@ class Pass:
         """
         asked, answered = self._ends(kind)
         for product in dict.fromkeys(asked.values()):
-            self.ask(product, values)
+            self.ask(product, make_request(self.keys.own[product], self.number, product.layout, values))
         return partial(self._end_slots, asked, answered, values)
 
     def _end_slots(self, asked: Mapping[str, Product], answered: Mapping[str, Product], values: SlotValues) -> Pairs:
