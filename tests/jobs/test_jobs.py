@@ -225,6 +225,9 @@ def check(file: str, *flags: str) -> tuple[int, dict[str, Any]]:
         ("secretflow-kuscia-job.yaml", 0),
         ("secretflow-semi2k-dealer.json", 0),
         ("secretflow-glm.json", 0),
+        ("secretflow-component-id.json", 0),
+        ("secretflow-train-and-predict.json", 4),
+        ("fate-1-sshe.json", 4),
         ("secretflow-semi2k.json", 4),
         ("secretflow-silent.json", 4),
         ("secretflow-several.json", 4),
@@ -241,6 +244,14 @@ def check(file: str, *flags: str) -> tuple[int, dict[str, Any]]:
 def test_only_what_is_seen_whole_is_called_safe(file: str, code: int) -> None:
     """3 for what leaks, 4 for what cannot be seen, 0 otherwise."""
     assert check(file)[0] == code
+
+
+def test_scores_show_an_only_column() -> None:
+    """FATE scores the rows that it trained on: beside the guest's own part, each score is the host's only column."""
+    code, result = check("fate-1-sshe.json", "--features", "10,1")
+    found = next(one for one in result["findings"] if one["verdict"] == "leaks" and one["assumes"] == "honest")
+    assert (code, found["attack"], found["target"]) == (3, "prediction-equations", "features")
+    assert "has no setting against it" in found["fix"]
 
 
 def test_a_flag_that_contradicts_the_job_is_shown() -> None:

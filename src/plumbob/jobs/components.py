@@ -2,8 +2,9 @@
 
 Each default was looked up in the tagged source of the system itself, in the file that the component names. FATE's
 `hetero_lr` and `coordinated_lr` have an arbiter that holds the key and decrypts every gradient; `hetero_sshe_lr` and
-`sshe_lr` keep everything in shares between guest and host, unless a setting opens it on the way. SecretFlow's SS-SGD,
-SS-GLM and HESS open nothing before the end; its vertical federated regression hands the label party every score.
+`sshe_lr` keep everything in shares between guest and host, unless a setting opens it on the way. Each of them scores
+the rows that it trained on for the guest when training ends. SecretFlow's SS-SGD, SS-GLM and HESS open nothing before
+the end, and predict in a component of its own; its vertical federated regression hands the label party every score.
 """
 
 from collections.abc import Callable
@@ -71,14 +72,17 @@ REMARKS: Remarks = (
     ),
 )
 LOSS = "The guest sees the loss while it trains: one equation about the host's scores each time."
+SCORED = "When training ends, the guest gets the score of every row that was trained on."
 
 
 def _remarks(given: Settings) -> tuple[str, ...]:
-    return tuple(
+    """What the values mean beside a plan's keys; FATE's own sentence comes last."""
+    found = (
         sentence.format(shown(given[key]))
         for key, applies, sentence in REMARKS
         if given.has(key) and given[key] is not None and applies(given[key])
     )
+    return (*found, *([SCORED] if given.component.system == "FATE" else []))
 
 
 def _keys(given: Settings) -> dict[str, Any]:
@@ -107,20 +111,22 @@ def _unprotected(given: Settings) -> str:
 
 def _arbiter(given: Settings) -> Meaning:
     keys = {**_keys(given), "protocol": "arbiter", "unmasked_gradients_for_the_arbiter": True}
-    remarks = (
-        "FATE's arbiter decrypts every party's gradient in each batch, without masks.",
-        *_remarks(given),
+    source, decoys, may_be_fixed = "batch_size", 0.0, False
+    if keys["batches"] != "full" and given.has("shuffle"):
+        # From 1.7.2 on batches are drawn for each epoch and hidden among decoys; before that they were cut once.
+        source, decoys = "shuffle", max(given["masked_rate"], 0.0)
+        is_drawn = given["shuffle"] or decoys > 0 or given["batch_strategy"] == "random"
+        keys["batches"] = "reshuffled" if is_drawn else "fixed"
+        may_be_fixed = not given.is_version_stated and not given.is_stated("shuffle", "masked_rate", "batch_strategy")
+    return Meaning(
+        keys,
+        ("FATE's arbiter decrypts every party's gradient in each batch, without masks.", *_remarks(given)),
+        (given.follows("batches", keys["batches"], source),),
+        decoys,
+        may_be_fixed,
+        scores_rows=True,
+        unprotected=_unprotected(given),
     )
-    if keys["batches"] == "full" or not given.has("shuffle"):
-        follows = given.follows("batches", keys["batches"], "batch_size")
-        return Meaning(keys, remarks, (follows,), unprotected=_unprotected(given))
-    # From 1.7.2 on batches are drawn for each epoch and hidden among decoys; before that they were cut once.
-    decoys = max(given["masked_rate"], 0.0)
-    is_drawn = given["shuffle"] or decoys > 0 or given["batch_strategy"] == "random"
-    keys["batches"] = "reshuffled" if is_drawn else "fixed"
-    may_be_fixed = not given.is_version_stated and not given.is_stated("shuffle", "masked_rate", "batch_strategy")
-    follows = given.follows("batches", keys["batches"], "shuffle")
-    return Meaning(keys, remarks, (follows,), decoys, may_be_fixed, _unprotected(given))
 
 
 def _sshe(given: Settings) -> Meaning:
@@ -144,7 +150,8 @@ def _sshe(given: Settings) -> Meaning:
         keys |= {"protocol": "sshe", "open": "own"}
     remarks = (remark, *_remarks(given), LOSS)
     follows = given.follows("batches", keys["batches"], "batch_size")
-    return Meaning(keys, tuple(filter(None, remarks)), (follows,), unprotected=_unprotected(given))
+    remarks = tuple(filter(None, remarks))
+    return Meaning(keys, remarks, (follows,), scores_rows=True, unprotected=_unprotected(given))
 
 
 def _fate_1(optimizer: str, penalty: Any) -> tuple[Field, ...]:

@@ -64,26 +64,14 @@ def _yaml(text: str, path: Path) -> Any:
             "job as JSON"
         ) from None
 
-    class Loader(yaml.BaseLoader):  # type: ignore[misc]  # PyYAML comes without types.
-        """The loader that makes texts, lists and tables only, and stops where they are too deep."""
-
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            self.depth += 1
-            if self.depth > DEEPEST:
-                raise ValueError(f"nested deeper than {DEEPEST}")
-            node = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
-
     try:
-        documents = [document for document in yaml.load_all(text, Loader) if document != ""]
-    # ValueError is ours and the decoder's; a key that is itself a table is a TypeError.
+        documents = [document for document in yaml.load_all(text, yaml.BaseLoader) if document != ""]
+    except RecursionError:
+        raise PlanError(f"{path}: nested deeper than {DEEPEST}: not a job file") from None
+    # A key that is itself a table is a TypeError, a letter that no text has a ValueError.
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        raise PlanError(
-            f"{path}: neither JSON nor YAML ({_short(error)}); send the file as the system wrote it"
-        ) from error
+        words = " ".join(str(error).split())[:120] or type(error).__name__
+        raise PlanError(f"{path}: neither JSON nor YAML ({words}); send the file as the system wrote it") from error
     return documents[0] if len(documents) == 1 else documents
 
 
@@ -104,8 +92,3 @@ def _measure(tree: Any, path: Path) -> None:
             waiting += [(inner, depth + 1) for inner in value.values()]
         elif isinstance(value, list):
             waiting += [(inner, depth + 1) for inner in value]
-
-
-def _short(error: Exception) -> str:
-    words = " ".join(str(error).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in words)[:120] or type(error).__name__

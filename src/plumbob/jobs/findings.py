@@ -28,8 +28,8 @@ UNPROTECTED_REFERENCE = "the other system's own documentation"
 
 def judge(job: Job, plan: Plan, positives: float | None = None) -> Findings:
     """All findings, the worst first."""
-    # Which rows it scores later, a job of training does not say.
-    figures = figures_of(plan, None, job.fits, predicted=0, positives=positives)
+    # Which rows it scores later, a job that only trains does not say.
+    figures = figures_of(plan, None, job.fits, None if job.scores_rows else 0, positives)
     findings: list[Finding] = judge_figures(figures)
     if job.decoys and plan.batches == "reshuffled":
         findings = list(_with_decoys(job.decoys, plan, figures, findings))
@@ -39,18 +39,21 @@ def judge(job: Job, plan: Plan, positives: float | None = None) -> Findings:
     others = [judged for finding in findings for judged in _about_keys(plan, finding)]
     # Our flags mean nothing to the other system.
     advised = (
-        replace(one, fix=advice(job, plan.protocol, one.attack), changes={}) if one.fix else one
+        replace(one, fix=advice(job, plan.protocol, one.attack, one.stage), changes={})
+        if one.fix or one.verdict == LEAKS
+        else one
         for one in (*own, *others)
     )
     return worst_first(advised, figures)
 
 
-def advice(job: Job, protocol: str, attack: str) -> str:
-    """How to stop an attack in the other system; the last resort is to move the job."""
-    general = ("gradients", "") if PROTOCOLS[protocol].shows_gradients else ("",)
-    offered = next((job.advice[name] for name in (attack, *general) if name in job.advice), "")
+def advice(job: Job, protocol: str, attack: str, stage: str = "training") -> str:
+    """How to stop an attack in the other system; where no setting helps, as against what scores tell: move the job."""
+    general = ["gradients", ""] if PROTOCOLS[protocol].shows_gradients else [""]
+    names = [attack, *(general if stage == "training" else [])]
     moving = f"plumbob plan new --from-{job.system.lower()} FILE"
-    return offered or f"{job.system} has no setting against it; move the job: {moving}"
+    otherwise = f"{job.system} has no setting against it; move the job: {moving}"
+    return next((job.advice[name] for name in names if name in job.advice), otherwise)
 
 
 def _worse(findings: Sequence[Finding], others: Sequence[Finding]) -> list[Finding]:

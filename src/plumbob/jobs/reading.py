@@ -59,33 +59,29 @@ class Meaning:
 
     keys: dict[str, Any]
     remarks: tuple[str, ...] = ()
-    reads: tuple[Read, ...] = ()
-    """Values that follow from others."""
+    read: tuple[Read, ...] = ()
+    """Values, each with its source; of a component, those that follow from others."""
     decoys: float = 0.0
     """How many decoy rows a step names for each row of its batch; only the guest knows which count."""
     may_be_fixed: bool = False
     """Whether some versions that the file may be for cut batches once; the worse of the two is then shown."""
+    scores_rows: bool = False
+    """Whether the label party gets the score of every row that was trained on."""
     unprotected: str = ""
     """Why nothing is encrypted or shared at all; empty where something is."""
 
 
-@dataclass(frozen=True)
-class Job:
+@dataclass(frozen=True, kw_only=True)
+class Job(Meaning):
     """One logistic regression of another system, in the plan's words, with all that no plan can say."""
 
     system: str
     component: str
-    keys: dict[str, Any]
     advice: Mapping[str, str]
-    read: tuple[Read, ...] = ()
     ignored: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
     parties: Parties = NOBODY
     fits: int = 1
     """How many trainings use the same rows: folds, further components."""
-    decoys: float = 0.0
-    may_be_fixed: bool = False
-    unprotected: str = ""
     no_all_clear: tuple[str, ...] = ()
     """What cannot be seen in the file; a job with any of it is never called safe."""
 
@@ -292,31 +288,28 @@ def job_of(
     """The job that a component's parameters describe; `others` train on the same rows."""
     settings, rest = read(component, given, path, version)
     meaning = component.meaning(settings)
-    read_values = [*settings.reads.values(), *meaning.reads]
-    unknown = [line for line in rest if line.endswith(UNKNOWN)]
-    remarks = list(meaning.remarks)
-    if others:
-        remarks.append(
-            f"{', '.join(others)} also train{'s' if len(others) == 1 else ''} on these rows; {path} is read, and what "
-            "all of them show is counted together."
-        )
+    values = [value for value in (*settings.reads.values(), *meaning.read) if value.value is not None]
+    together = [
+        f"{', '.join(others)} also train{'s' if len(others) == 1 else ''} on these rows; {path} is read, and what all "
+        "of them show is counted together."
+    ]
     unjudged = [
         f"{other} trains too, and its own settings are not judged; check it in a file of its own." for other in others
     ]
+    unknown = [line for line in rest if line.endswith(UNKNOWN)]
     return Job(
-        component.system,
-        component.name,
-        meaning.keys,
-        component.advice,
-        (*reads, *(_as_taken(one, meaning.keys) for one in read_values if one.value is not None)),
-        (*rest, *ignored),
-        tuple(remarks),
-        parties,
-        _fits(settings) * (1 + len(others)),
-        meaning.decoys,
-        meaning.may_be_fixed,
-        meaning.unprotected,
-        (*(reason for reason in no_all_clear if reason), *unjudged, *unknown),
+        **{
+            **vars(meaning),
+            "read": (*reads, *(_as_taken(value, meaning.keys) for value in values)),
+            "remarks": (*meaning.remarks, *(together if others else ())),
+        },
+        system=component.system,
+        component=component.name,
+        advice=component.advice,
+        ignored=(*rest, *ignored),
+        parties=parties,
+        fits=_fits(settings) * (1 + len(others)),
+        no_all_clear=(*filter(None, no_all_clear), *unjudged, *unknown),
     )
 
 

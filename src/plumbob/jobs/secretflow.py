@@ -6,6 +6,7 @@ of the SPU promises is said in its own `docs/reference/runtime_config.md` and sp
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,9 @@ NAMES = {
 SHARES = "Shares are held by SecretFlow's computing nodes; they are judged as held by the parties themselves."
 OPENERS = ("read_data", "model_export")
 """Components that hand out what a training keeps in shares."""
+PREDICTED = ("ss_sgd", "ss_glm", "hess_sgd")
+COMPONENT_ID = re.compile(r"([^/:]+)/([^/:]+):([^/:]+)")
+"""ml.train/ss_sgd_train:1.0.0: what newer files have in place of a domain, a name and a version."""
 DEEPEST = 30
 LONGEST_TEXT = 2**20
 
@@ -34,9 +38,10 @@ LONGEST_TEXT = 2**20
 def read_secretflow(tree: Any, version: SystemVersion | None) -> Job | None:
     """The job, or None where no component trains a logistic regression."""
     tables = list(_tables(tree))
-    trained = [*_called(tree), *(node for table in tables if (node := _node(table)) is not None)]
-    opening = [node for node in trained if node.name in OPENERS]
-    trained = [node for node in trained if node.name.lower() in NAMES and "predict" not in node.domain]
+    nodes = [*_called(tree), *(node for table in tables if (node := _node(table)) is not None)]
+    opening = [node for node in nodes if node.name in OPENERS]
+    scored = [node.path for node in nodes if "predict" in node.path and node.name.startswith(PREDICTED)]
+    trained = [node for node in nodes if node.name.lower() in NAMES and "predict" not in node.domain]
     if not trained:
         return None
     node, *others = trained
@@ -60,7 +65,9 @@ def read_secretflow(tree: Any, version: SystemVersion | None) -> Job | None:
         ),
     )
     trust = (device.trust, SHARES) if on_shares else ()
-    return replace(job, remarks=(*filter(None, trust), *job.remarks), unprotected=device.unprotected)
+    scores = tuple(f"{path} scores rows; judged as if it scored all of them for the label party." for path in scored)
+    remarks = (*filter(None, trust), *job.remarks, *scores)
+    return replace(job, remarks=remarks, scores_rows=bool(scored), unprotected=device.unprotected)
 
 
 # Nodes.
@@ -108,6 +115,9 @@ def _parse(text: str) -> Any:
 
 def _node(table: Tree) -> _Node | None:
     name, domain, attributes = table.get("name"), table.get("domain"), table.get("attrs")
+    version = table.get("version", "")
+    if domains := COMPONENT_ID.fullmatch(str(table.get("comp_id", table.get("compId", "")))):
+        domain, name, version = domains.groups()
     paths = listed(table.get("attr_paths", table.get("attrPaths")))
     if not isinstance(name, str) or not (isinstance(domain, str) or paths or attributes):
         return None
@@ -117,7 +127,7 @@ def _node(table: Tree) -> _Node | None:
     names = attributes if isinstance(attributes, Mapping) else paths
     given = {str(key): _attribute(one) for key, one in zip(names, values, strict=False)}
     stated = {key: one for key, one in given.items() if one is not None}
-    return _Node(str(domain or ""), name, str(table.get("version", "")), stated)
+    return _Node(str(domain or ""), name, str(version), stated)
 
 
 def _attribute(attribute: Any) -> Any:
