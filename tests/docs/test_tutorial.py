@@ -28,7 +28,9 @@ def test_the_page_prints_what_it_says(page: Path, blocks: int, tmp_path: Path) -
 
 def test_the_repair_in_readme_leaks_nothing(tmp_path: Path) -> None:
     """README says that its second plan ends with exit code 0."""
-    [command] = re.findall(r"exit code 0:\n\n```sh\n(plumbob .*)\n```", (ROOT / "README.md").read_text(encoding="utf-8"))
+    [command] = re.findall(
+        r"exit code 0:\n\n```sh\n(plumbob .*)\n```", (ROOT / "README.md").read_text(encoding="utf-8")
+    )
     assert finished(["bash", "-c", command], tmp_path).returncode == 0
 
 
