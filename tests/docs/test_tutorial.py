@@ -53,6 +53,7 @@ def run(command: list[str], folder: Path) -> str:
 
 
 def finished(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command that has ended, whatever its exit code."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
