@@ -162,7 +162,7 @@ def test_the_order_of_the_file_does_not_show() -> None:
     ids = [str(number) for number in range(40)]
     wire = Wire()
     parties, _ = played(seated(TWO, wire), {"label": ids, "features": ids}, chunk=16)
-    known = split(blinder_of(parties["label"]).blind(PackedIds(ids).encoded())())
+    known = split(blinder_of(parties["label"]).blinded(PackedIds(ids).encoded()))
     sent = split(b"".join(wire.bodies(Kind.BLINDED_IDS, sender="label")))
     assert sorted(sent) == sorted(known)
     assert sent != known
@@ -406,7 +406,7 @@ def test_threads_find_the_same() -> None:
     check_agreement(aligned(TWO, ids, jobs=2, chunk=512), ids)
     texts = PackedIds([str(number) for number in range(600)]).encoded()
     one, two = (Blinder(12345, b"domain", threads) for threads in (1, 2))
-    assert one.blind(texts)() == two.blind(texts)() == two.raised(two.hashed(texts))()
-    assert two.lowered(two.blind(texts)())() == one.hashed(texts)
+    assert one.blinded(texts) == two.blinded(texts) == two.raised(two.hashed(texts))
+    assert two.lowered(two.blinded(texts)) == one.hashed(texts)
     with pytest.raises(CryptoError, match="point 600 "):
-        two.raised(two.hashed(texts) + NO_POINT)()
+        two.raised(two.hashed(texts) + NO_POINT)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -136,23 +136,24 @@ class FalseUnblinder(AlignmentParty):
     def _lowered_by(self, name: str, above: bytes) -> bytes:
         if name != self.participant.name:
             return super()._lowered_by(name, above)
-        honest = self._blinder.lowered(above)()
-        self._false = b"".join(self.change(split(honest)))
+        honest = self._blinder.lowered(above)
+        self._false = self._in_chunks(b"".join(self.change(split(honest))))
         super()._lowered_by(name, above)
         # So that it plays on while the others look at what it sent.
         return honest
 
-    def _prove_unblinding(self, name: str, above: bytes, lowered: bytes, step: int) -> bytes:
+    def _lower(self, name: str, points: bytes) -> bytes:
+        if name != self.participant.name:
+            return super()._lower(name, points)
+        with self._step() as step:
+            return self._send_all(Kind.UNBLINDED_IDS, step, next(self._false))
+
+    def _unblinding_proof(self, above: bytes, lowered: bytes) -> bytes:
         try:
-            return super()._prove_unblinding(name, above, lowered, step)
+            return super()._unblinding_proof(above, lowered)
         except CryptoError:
             # Nobody can prove anything of what is no point.
-            return self._to_all_peers(Kind.UNBLINDING_PROOF, step, self._blinder.public() + bytes(64))
-
-    def _lower(self, name: str, above: bytes, start: int, step: int) -> bytes:
-        if name != self.participant.name:
-            return super()._lower(name, above, start, step)
-        return self._to_all_peers(Kind.UNBLINDED_IDS, step, self._chunk_at(self._false, start))
+            return self._blinder.public() + bytes(64)
 
 
 def negative(point: bytes) -> bytes:
@@ -231,17 +232,17 @@ class TwoScalars(AlignmentParty):
             self._above = above
         return super()._lowered_by(name, above)
 
-    def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
+    def _send_all(self, kind: Kind, step: int, body: bytes) -> bytes:
         blinder, honest = Blinder(12345, b"", threads=1), self._blinder
-        false = blinder.lowered(self._above)()
         for peer, channel in self.participant.data_peers.items():
-            told = body
+            said = body
             if peer == "features-2" and kind is Kind.UNBLINDED_IDS:
-                told = blinder.lowered(honest.raised(body)())()
+                said = blinder.lowered(honest.raised(body))
             if peer == "features-2" and kind is Kind.UNBLINDING_PROOF:
-                context = self._unblinding_context(self.participant.name, blinder.public(), self._above, false)
-                told = blinder.public() + blinder.prove(context, self._in_chunks(false), context)
-            channel.send(kind, step, told)
+                self._blinder = blinder
+                said = self._unblinding_proof(self._above, blinder.lowered(self._above))
+                self._blinder = honest
+            channel.send(kind, step, said)
         return body
 
 
@@ -258,14 +259,17 @@ class TwoLists(AlignmentParty):
 class Relay(AlignmentParty):
     """Passes the list of the party before it on as its own, which then comes back to that party."""
 
-    def _pass_on(
-        self, ahead: Any, start: int, is_sending: bool, incoming: int, step: int
-    ) -> tuple[bytes, bytes, bytes]:
-        if step > len(self._starts(self._longest)):
-            return super()._pass_on(ahead, start, is_sending, incoming, step)
-        received = self._channel(self._previous).receive(Kind.BLINDED_IDS, step, self._chunk_bytes(incoming, start))
-        self._channel(self._next).send(Kind.BLINDED_IDS, step, received)
-        return received, received, self._blinder.raised(received)()
+    def _hop(self, hop: int, chunks: Iterator[bytes]) -> bytes:
+        if hop:
+            return super()._hop(hop, chunks)
+        passed = bytearray()
+        for start in self._starts(self._longest):
+            with self._step() as step:
+                size = self._chunk_bytes(self.sizes[self._previous], start)
+                passed += self._channel(self._previous).receive(Kind.BLINDED_IDS, step, size)
+                self._channel(self._next).send(Kind.BLINDED_IDS, step, bytes(passed[-size:]))
+        self._sent.append(SortedPoints(bytes(passed)))
+        return self._blinder.raised(passed)
 
     def _refuse_false_lists(self, received: SortedPoints, hop: int) -> None:
         """It knows that it sent them."""

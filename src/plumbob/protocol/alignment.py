@@ -21,7 +21,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data.ids import PackedIds, hash_of_ids
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol.account import hash_fields
-from plumbob.protocol.blinding import Blinder, Pending
+from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel, said_by
 from plumbob.protocol.handshake import Participant, confirm, greet_peers
 from plumbob.protocol.messages import Kind
@@ -125,12 +125,6 @@ class AlignmentParty:
         self._end_step()
         self._refuse_long_lists()
         self._blinder = Blinder(self._drawn.scalar, DOMAIN + self._drawn.identity, self._jobs)
-        try:
-            return self._align()
-        finally:
-            self._blinder.close()
-
-    def _align(self) -> Alignment:
         held = self._travel()
         commitment = self._commit(held) if self._is_pair else b""
         if self._is_pair and self._go_on is None:
@@ -190,28 +184,32 @@ class AlignmentParty:
 
         Between two they are in their owner's order; otherwise every party has shuffled them.
         """
-        held = self._hop(0, self._blind)
+        own = (
+            self._ids.encoded(self._own_order[start : start + self._chunk]) for start in self._starts(len(self._ids))
+        )
+        held = self._hop(0, map(self._blinder.blinded, own))
         for hop in range(1, len(self._ring) - 1):
             mixed = shuffled(held, self._order(len(held) // POINT_BYTES, hop))
-            held = self._hop(hop, partial(self._ready, mixed))
+            held = self._hop(hop, self._in_chunks(mixed))
         return held
 
-    def _blind(self, start: int) -> Pending:
-        return self._blinder.blind(self._ids.encoded(self._own_order[start : start + self._chunk]))
-
-    def _ready(self, points: bytes, start: int) -> Pending:
-        return partial(self._chunk_at, points, start)
-
-    def _hop(self, hop: int, make: Callable[[int], Pending]) -> bytes:
+    def _hop(self, hop: int, chunks: Iterator[bytes]) -> bytes:
         """Send our chunks to the next party while those of the one before come in; returns these, times our scalar."""
-        outgoing, incoming = self.sizes[self._before(hop)], self.sizes[self._before(hop + 1)]
-        ahead = _Ahead(make)
+        incoming = self.sizes[self._before(hop + 1)]
         sent, received, held = bytearray(), bytearray(), bytearray()
+        ours = next(chunks)
         for start in self._starts(self._longest):
             with self._step() as step:
-                pieces = self._pass_on(ahead, start, start < outgoing, incoming, step)
-                for points, piece in zip((sent, received, held), pieces, strict=True):
-                    points += piece
+                if ours:
+                    self._channel(self._next).send(Kind.BLINDED_IDS, step, ours)
+                    sent += ours
+                    # Now, so that it is calculated while messages travel.
+                    ours = next(chunks, b"")
+                if start < incoming:
+                    theirs = self._receive(self._previous, Kind.BLINDED_IDS, step, self._chunk_bytes(incoming, start))
+                    received += theirs
+                    with said_by(self._previous):
+                        held += self._blinder.raised(theirs)
         self._sent.append(SortedPoints(bytes(sent)))
         self._received = bytes(received)
         if hop == 0:
@@ -219,21 +217,6 @@ class AlignmentParty:
         # Before anything of the product leaves.
         self._refuse_false_lists(SortedPoints(self._received), hop)
         return bytes(held)
-
-    def _pass_on(
-        self, ahead: "_Ahead", start: int, is_sending: bool, incoming: int, step: int
-    ) -> tuple[bytes, bytes, bytes]:
-        """What was sent and received in this step, and the latter times our scalar."""
-        sent = ahead.take(start) if is_sending else b""
-        if sent:
-            self._channel(self._next).send(Kind.BLINDED_IDS, step, sent)
-            # Now, so that it is calculated while messages travel.
-            ahead.ask(start + self._chunk)
-        if start >= incoming:
-            return sent, b"", b""
-        received = self._receive(self._previous, Kind.BLINDED_IDS, step, self._chunk_bytes(incoming, start))
-        # More is asked for behind these in the queue, so that the kernel is not idle while these are sent.
-        return sent, received, self._multiply(received, partial(ahead.ask, start + 2 * self._chunk))
 
     def _refuse_false_lists(self, received: SortedPoints, hop: int) -> None:
         if repeated := received.repeated():
@@ -245,12 +228,6 @@ class AlignmentParty:
 
     def _holds_own_points(self, points: SortedPoints) -> bool:
         return any(points.are_in(sent).any() for sent in self._sent)
-
-    def _multiply(self, points: bytes, ask_for_more: Callable[[], None]) -> bytes:
-        pending = self._blinder.raised(points)
-        ask_for_more()
-        with said_by(self._previous):
-            return pending()
 
     # Two parties: each gets its own points back, and a proof that none was exchanged for another.
 
@@ -267,21 +244,22 @@ class AlignmentParty:
         expected = self._commitment(self._next, salt, returned)
         if not hmac.compare_digest(expected, commitment[: len(expected)]):
             raise RemoteProtocolError(f"{self._next}: it returned another list than the one it had committed to")
-        self._swap_proofs(returned, challenge, commitment[len(expected) :])
-        return returned
-
-    def _swap_proofs(self, returned: bytes, challenge: bytes, public: bytes) -> None:
-        own = self._context(self.participant.name)
-        theirs = self._exchange(Kind.RETURN_PROOF, self._blinder.prove(own, self._in_chunks(self._received), challenge))
-        context = self._context(self._next)
-        with said_by(self._next):
-            holds = self._blinder.is_proved(
-                context, public, self._in_chunks(self._own), self._in_chunks(returned), self._challenge, theirs
-            )
-        if not holds:
+        ours = self._blinder.prove(self._context(self.participant.name), self._in_chunks(self._received), challenge)
+        theirs = self._exchange(Kind.RETURN_PROOF, ours)
+        public, context = commitment[len(expected) :], self._context(self._next)
+        if not self._is_proved(self._next, context, self._challenge, public + theirs, self._own, returned):
             raise RemoteProtocolError(
                 f"{self._next}: the points that it returned are not all ours under one scalar; its proof does not hold"
             )
+        return returned
+
+    def _is_proved(
+        self, name: str, context: bytes, challenge: bytes, proof: bytes, points: bytes, products: bytes
+    ) -> bool:
+        """Whether a party's proof holds, with its scalar's point before it: all products carry that scalar."""
+        with said_by(name):
+            lists = self._in_chunks(points), self._in_chunks(products)
+            return self._blinder.is_proved(context, proof[:POINT_BYTES], *lists, challenge, proof[POINT_BYTES:])
 
     def _exchange(self, kind: Kind, ours: bytes) -> bytes:
         """Send a message to the peer and receive one of the same size."""
@@ -340,8 +318,7 @@ class AlignmentParty:
 
     def _decide(self, go_on: GoOn, size: int) -> bytes:
         with self._step() as step:
-            decision = bytes([bool(go_on(size))])
-            self._to_all_peers(Kind.ALIGNMENT_DECISION, step, decision)
+            decision = self._send_all(Kind.ALIGNMENT_DECISION, step, bytes([bool(go_on(size))]))
             for peer in self.participant.data_peers:
                 theirs = self._receive(peer, Kind.ALIGNMENT_DECISION, step, 1)
                 if theirs not in (b"\0", b"\1"):
@@ -358,52 +335,40 @@ class AlignmentParty:
         return points
 
     def _lowered_by(self, name: str, above: bytes) -> bytes:
-        lowered = bytearray()
-        for start in self._starts(len(above) // POINT_BYTES):
-            with self._step() as step:
-                lowered += self._lower(name, above, start, step)
-        points = bytes(lowered)
+        """The points without one party's scalar, which it takes off itself, and proves."""
+        lowered = b"".join([self._lower(name, points) for points in self._in_chunks(above)])
         with self._step() as step:
-            proof = self._prove_unblinding(name, above, points, step)
-        self._check_unblinding(name, above, points, proof)
-        return points
-
-    def _lower(self, name: str, above: bytes, start: int, step: int) -> bytes:
-        if name != self.participant.name:
-            return self._receive(name, Kind.UNBLINDED_IDS, step, len(self._chunk_at(above, start)))
-        lowered = self._blinder.lowered(self._chunk_at(above, start))()
-        return self._to_all_peers(Kind.UNBLINDED_IDS, step, lowered)
-
-    def _prove_unblinding(self, name: str, above: bytes, lowered: bytes, step: int) -> bytes:
-        if name != self.participant.name:
-            return self._receive(name, Kind.UNBLINDING_PROOF, step, POINT_BYTES + PROOF_BYTES)
-        public = self._blinder.public()
-        context = self._unblinding_context(name, public, above, lowered)
-        proof = self._blinder.prove(context, self._in_chunks(lowered), context)
-        return self._to_all_peers(Kind.UNBLINDING_PROOF, step, public + proof)
-
-    def _check_unblinding(self, name: str, above: bytes, lowered: bytes, proof: bytes) -> None:
-        public, proof = proof[:POINT_BYTES], proof[POINT_BYTES:]
-        if name == self.participant.name:
-            return
-        context = self._unblinding_context(name, public, above, lowered)
-        with said_by(name):
-            holds = self._blinder.is_proved(
-                context, public, self._in_chunks(lowered), self._in_chunks(above), context, proof
-            )
-        if not holds:
+            if name == self.participant.name:
+                self._send_all(Kind.UNBLINDING_PROOF, step, self._unblinding_proof(above, lowered))
+                return lowered
+            proof = self._receive(name, Kind.UNBLINDING_PROOF, step, POINT_BYTES + PROOF_BYTES)
+        context = self._unblinding_context(name, proof[:POINT_BYTES], above, lowered)
+        if not self._is_proved(name, context, context, proof, lowered, above):
             with self._in_doubt():
                 raise RemoteProtocolError(
                     f"{name}: the points that it unblinded are not the common ones under one scalar less; its proof "
                     "does not hold"
                 )
+        return lowered
+
+    def _lower(self, name: str, points: bytes) -> bytes:
+        """One chunk without this party's scalar."""
+        with self._step() as step:
+            if name == self.participant.name:
+                return self._send_all(Kind.UNBLINDED_IDS, step, self._blinder.lowered(points))
+            return self._receive(name, Kind.UNBLINDED_IDS, step, len(points))
+
+    def _unblinding_proof(self, above: bytes, lowered: bytes) -> bytes:
+        public = self._blinder.public()
+        context = self._unblinding_context(self.participant.name, public, above, lowered)
+        return public + self._blinder.prove(context, self._in_chunks(lowered), context)
 
     def _unblinding_context(self, name: str, public: bytes, above: bytes, lowered: bytes) -> bytes:
         """The context of a proof and its challenge: all that the prover says, so that each try costs it a hash."""
         digests = (hashlib.sha256(points).digest() for points in (above, lowered))
         return hash_fields(b"unblinding", self._context(name), public, *digests)
 
-    def _to_all_peers(self, kind: Kind, step: int, body: bytes) -> bytes:
+    def _send_all(self, kind: Kind, step: int, body: bytes) -> bytes:
         for channel in self.participant.data_peers.values():
             channel.send(kind, step, body)
         return body
@@ -531,22 +496,6 @@ class AlignmentParty:
             if self._is_pair:
                 raise
             raise RemoteProtocolError(f"{error}; or another party sent it other points than us") from None
-
-
-class _Ahead:
-    """Chunks that may be requested before they are needed."""
-
-    def __init__(self, make: Callable[[int], Pending]) -> None:
-        self._make = make
-        self._pending: dict[int, Pending] = {}
-
-    def ask(self, start: int) -> None:
-        if start not in self._pending:
-            self._pending[start] = self._make(start)
-
-    def take(self, start: int) -> bytes:
-        self.ask(start)
-        return self._pending.pop(start)()
 
 
 def _check_opening(peer: str, body: bytes, ours: AlignmentTerms) -> int:

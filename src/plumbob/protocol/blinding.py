@@ -1,44 +1,35 @@
-"""Multiplying many points by a party's secret scalar, in the kernel's threads while messages travel.
+"""A party's secret scalar of one alignment: what it multiplies points by, and proves."""
 
-Work is asked for first and fetched later. One thread of this process calls the kernel, which lets go of the interpreter
-and spreads the points over threads of its own.
-"""
-
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 
 from plumbob.crypto import same_scalar
 from plumbob.crypto.ristretto import ORDER, PackedTexts, Points, RistrettoGroup, uniform_strings
 
-Pending = Callable[[], bytes]
-"""Points that are being calculated; the call waits for them."""
-
 
 class Blinder:
-    """Multiplies by a scalar and by its inverse, and proves that it did."""
+    """Multiplies by a scalar and by its inverse, and proves that it did; the kernel spreads points over threads."""
 
     def __init__(self, scalar: int, domain: bytes, threads: int) -> None:
         self._scalar, self._inverse = scalar, pow(scalar, -1, ORDER)
         self._domain = domain
         self._group = RistrettoGroup(threads=threads)
-        self._helper = ThreadPoolExecutor(1)
-
-    def blind(self, texts: PackedTexts) -> Pending:
-        """PackedTexts hashed to points, times the scalar."""
-        return self._helper.submit(self.hashed, texts, self._scalar).result
-
-    def raised(self, points: Points) -> Pending:
-        """Multiply points by the scalar; the fetching raises CryptoError where one is no point."""
-        return self._helper.submit(self._group.times, points, self._scalar).result
-
-    def lowered(self, points: Points) -> Pending:
-        """Multiply points by the scalar's inverse."""
-        return self._helper.submit(self._group.times, points, self._inverse).result
 
     def hashed(self, texts: PackedTexts, scalar: int = 1) -> bytes:
-        """PackedTexts hashed to points, times a scalar."""
+        """Texts hashed to points, times a scalar."""
         # The domain has a fixed length.
         return self._group.times_hashed(uniform_strings(self._domain, texts), scalar)
+
+    def blinded(self, texts: PackedTexts) -> bytes:
+        """Texts hashed to points, times the scalar."""
+        return self.hashed(texts, self._scalar)
+
+    def raised(self, points: Points) -> bytes:
+        """Points times the scalar; CryptoError where one is no point."""
+        return self._group.times(points, self._scalar)
+
+    def lowered(self, points: Points) -> bytes:
+        """Points times the scalar's inverse; CryptoError where one is no point."""
+        return self._group.times(points, self._inverse)
 
     def public(self) -> bytes:
         """The scalar times the generator."""
@@ -62,6 +53,3 @@ class Blinder:
         combination = same_scalar.combined(self._group, points, challenge)
         product = same_scalar.combined(self._group, products, challenge)
         return same_scalar.verify(self._group, context, public, combination, product, proof)
-
-    def close(self) -> None:
-        self._helper.shutdown(cancel_futures=True)
