@@ -35,7 +35,6 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import HELD_OUT, measured
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares import scoring
-from plumbob.protocol.shares.bound import BoundEnd
 from plumbob.run_folder import RunFolder
 from tests.lab.attacks.lattice.garbage import GarbageReplies
 from tests.party.kept import Kept, trained
@@ -392,13 +391,13 @@ def test_a_false_reply_in_prediction_shows_nothing_of_a_row(
     """After an honest training, what a false reply reads stays the same when rows change and their scores do not."""
     write_statement(kept_statement(run_of(honest), "label"), sign_statement(honest.auditors["label"], statement))
     bound = ModelPart.load(run_of(honest, "label").part_file("label")).bound
-    assert isinstance(bound, BoundEnd)
+    assert bound is not None
     ids, made, table = ["3", "4"], list[Any](), honest.folder.parent / "features.csv"
     answer_honestly, before = lattice.answer_request, table.read_bytes()
 
     def answer(matrix: Any, key: Any, number: int, request: Any, *more: Any) -> Any:
         """The label party replies as if its rows were others; made once, so that each session has the same reply."""
-        if request != bound.received:
+        if request != bound.ends["features"].received:
             return answer_honestly(matrix, key, number, request, *more)
         if not made:
             others = lattice.PrivateMatrix(matrix.engine, matrix.layout, matrix.entries * -3)

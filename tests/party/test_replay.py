@@ -773,13 +773,16 @@ def test_the_same_bytes_as_other_numbers_are_refused() -> None:
 def test_a_part_is_compared_in_the_units_of_its_columns(honest: Kept, name: str, size: float) -> None:
     """Columns of large or small numbers have small factors or shifts, and another one encodes every row otherwise."""
     made = msgspec.json.decode(ModelPart.load(RunFolder(honest.folder / "label").part_file("label")).to_json())
-    made |= {"factor": [1e-11, *made["factor"][1:]] if name == "factor" else [1e12, *made["factor"][1:]]}
-    made |= {name: [size, *made[name][1:]]}
-    kept = {**made, name: [size * 2, *made[name][1:]]}
-    assert is_same_part(made, made)
-    assert not is_same_part(kept, made)
-    rounded = {**made, name: [size * (1 + 1e-12), *made[name][1:]]}
-    assert is_same_part(rounded, made)
+
+    def with_first(**first: float) -> dict[str, Any]:
+        encoder = made["encoder"]
+        return {**made, "encoder": encoder | {field: [value, *encoder[field][1:]] for field, value in first.items()}}
+
+    usual = {"factor": 1e-11 if name == "factor" else 1e12, name: size}
+    part = with_first(**usual)
+    assert is_same_part(part, part)
+    assert not is_same_part(with_first(**{**usual, name: size * 2}), part)
+    assert is_same_part(with_first(**{**usual, name: size * (1 + 1e-12)}), part)
 
 
 def test_a_refusal_names_the_limit_that_the_party_has(honest: Kept) -> None:

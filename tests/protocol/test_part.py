@@ -60,21 +60,24 @@ def test_saving_and_loading(tmp_path: Path, changes: dict[str, Any]) -> None:
     "changes",
     [
         {"party": None},
-        {"columns": [["age", None]]},
-        {"columns": "age"},
-        {"columns": [{"name": "age", "has_plain": True, "shares": [2.0]}]},
-        {"fill": [1.0]},
-        {"shift": []},
-        {"shift": ["x", "y", "z"]},
-        {"factor": [1.0, 2.0, 3.0, 4.0]},
+        {"encoder": {"columns": [["age", None]]}},
+        {"encoder": {"columns": [{"name": "age", "has_plain": True, "shares": [2.0]}]}},
+        {"encoder": {"fill": [1.0]}},
+        {"encoder": {"shift": []}},
+        {"encoder": {"shift": ["1", "2", "3"]}},
+        {"encoder": {"factor": [1.0, 2.0, 3.0, 4.0]}},
+        {"encoder": {"factor": [1.0, 2.0, True]}},
+        {"encoder": {"surprise": 1}},
+        {"positive_share": float("nan")},
+        {"bound_hashes": {"fund": "00"}},
         {"weights": [1.0, 2.0, 3.0]},
         {"weights": [[1.0]]},
         {"has_intercept": "yes"},
         {"training_rows": 1.5},
         {"classes": ["a", "b", "c"]},
         {"shares": []},
-        {"shares": {"bank": [1]}},
-        {"shares": {"bank": ["0x10"]}},
+        {"shares": {"bank": ["1"]}},
+        {"shares": {"bank": [1.0]}},
         {"format": 1},
         {"format": "2"},
         {"surprise": 1},
@@ -85,7 +88,9 @@ def test_a_part_that_does_not_fit_together_is_refused(tmp_path: Path, changes: d
     """A wrong type, a wrong number of weights, an unknown field: DataError with the file's name."""
     path = tmp_path / "part.json"
     example().save(path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    stored = json.loads(path.read_text())
+    inner = {name: {**stored[name], **change} for name, change in changes.items() if name == "encoder"}
+    path.write_text(json.dumps(stored | changes | inner))
     with pytest.raises(DataError, match=r"part\.json"):
         ModelPart.load(path)
 
@@ -95,7 +100,7 @@ def test_another_format_is_named(tmp_path: Path, number: int) -> None:
     """A part of an earlier or a later version is told apart from a damaged one."""
     path = tmp_path / "part.json"
     path.write_text(f'{{"format": {number}, "something": "else"}}')
-    with pytest.raises(DataError, match=f"format 4, got {number}"):
+    with pytest.raises(DataError, match=f"format 5, got {number}"):
         ModelPart.load(path)
 
 

@@ -5,7 +5,7 @@ part's floating-point numbers but for their last digits, in units in which a row
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -128,20 +128,19 @@ def _keeps_to_norms(plan: Plan, party: str, entries: NDArray[Any]) -> bool:
 
 def is_same_part(kept: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
     """Whether two model parts are the same: shares exactly, encoders so that no row is encoded differently."""
-    spread = [abs(1.0 / factor) if factor else 0.0 for factor in made["factor"]]
-    slack = {name: [LAST_DIGITS * one for one in spread] for name in ("shift", "fill")}
-    return kept.keys() == made.keys() and all(
-        # A whitened column has a spread of one.
-        _is_alike(kept[name], made[name], LAST_DIGITS if name == "whitening" else slack.get(name, 0.0))
-        for name in made
-    )
+    spread = [LAST_DIGITS * abs(1.0 / factor) if factor else 0.0 for factor in made["encoder"]["factor"]]
+    # A whitened column has a spread of one.
+    slack = {"whitening": LAST_DIGITS, "encoder": {"shift": spread, "fill": spread}}
+    return _is_alike(kept, made, slack)
 
 
-def _is_alike(one: Any, other: Any, slack: float | Sequence[float]) -> bool:
+def _is_alike(one: Any, other: Any, slack: Any = 0.0) -> bool:
+    """Whether two values of JSON are the same, floats but for `slack`: a number, or one for each field or element."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_is_alike(one[name], other[name], slack) for name in one)
+        of = slack if isinstance(slack, dict) else dict.fromkeys(one, slack)
+        return one.keys() == other.keys() and all(_is_alike(one[name], other[name], of.get(name, 0.0)) for name in one)
     if isinstance(one, list) and isinstance(other, list):
-        each = [slack] * len(one) if isinstance(slack, float) else slack
+        each = slack if isinstance(slack, list) else [slack] * len(one)
         return len(one) == len(other) == len(each) and all(map(_is_alike, one, other, each))
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=LAST_DIGITS, abs_tol=slack if isinstance(slack, float) else 0.0)

@@ -6,22 +6,21 @@ The joint score of a person is the sum of the parties' partial scores.
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import UNSET, UnsetType
+from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import Encoder, Shard, Table, store
-from plumbob.data.encoder import ALL_ROWS, ColumnEncoder, Rows
-from plumbob.data.whitening import CLIP, Whitening, penalties_of
+from plumbob.data.encoder import ALL_ROWS, Rows
+from plumbob.data.whitening import Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party
-from plumbob.protocol.shares.bound import AnyBound, BoundEnd, BoundEnds
+from plumbob.protocol.shares.bound import Bound
 
-FORMAT = 4
-STORED_AS_THEY_ARE = (*("party", "role", "has_intercept", "training_rows", "classes", "positive_share", "run"),)
+FORMAT = 5
 NEVER_OPENED = (
     'the weights were never opened (open = "never"), so there are none to show or export; score rows with `predict`,'
     ' or train with open = "own" after `plumbob check` has judged it'
@@ -46,7 +45,7 @@ class ModelPart:
     """How this party turned its standardised columns, where the plan says so."""
     positive_share: float | None = None
     """The share of positive training rows, at the label party."""
-    bound: AnyBound | None = None
+    bound: Bound | None = None
     """What prediction on shares works with, fixed when training ended; None where weights are opened."""
 
     @classmethod
@@ -128,23 +127,16 @@ class ModelPart:
         path.write_bytes(self.to_json())
 
     def to_json(self) -> bytes:
-        """The part as JSON, with shares as texts, because they are wider than other readers' numbers."""
-        encoder, bound = self.encoder, self.bound
-        stored = _StoredPart(
-            format=FORMAT,
-            **{name: getattr(self, name) for name in STORED_AS_THEY_ARE},
-            columns=encoder.columns,
-            fill=encoder.fill.tolist(),
-            shift=encoder.shift.tolist(),
-            factor=encoder.factor.tolist(),
-            gaps=encoder.gaps,
-            weights=_listed(self.weights),
-            shares={name: [str(value) for value in share] for name, share in self.shares.items()},
-            whitening=UNSET if self.whitening is None else _StoredWhitening.of(self.whitening),
-            bound_lattice=_StoredBoundEnd.of(bound) if isinstance(bound, BoundEnd) else UNSET,
-            bound_lattices=_StoredBoundEnds.of(bound) if isinstance(bound, BoundEnds) else UNSET,
-        )
-        return json.dumps(msgspec.to_builtins(stored), indent=1, allow_nan=False).encode()
+        """The part as JSON, field by field, with hashes that show damage to what prediction works with."""
+        return json.dumps(self._stored(), indent=1, allow_nan=False).encode()
+
+    def _stored(self) -> dict[str, Any]:
+        """All fields as JSON has them: arrays are lists, and bytes are in base64."""
+        fields: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.ndarray.tolist)
+        return {"format": FORMAT, "bound_hashes": self._bound_hashes(), **fields}
+
+    def _bound_hashes(self) -> dict[str, str]:
+        return {} if self.bound is None else {peer: end.hash() for peer, end in self.bound.ends.items()}
 
     @classmethod
     def load(cls, path: Path) -> "ModelPart":
@@ -157,27 +149,19 @@ class ModelPart:
     @classmethod
     def from_json(cls, data: bytes, path: Path) -> "ModelPart":
         """Parse what `to_json` writes; `path` is where it was found."""
+        damaged = DataError(f"{path}: expected a party's part of a model; it is damaged")
         try:
-            written = msgspec.json.decode(data, type=_Format).format
-            if written != FORMAT:
-                raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
-            stored = msgspec.json.decode(data, type=_StoredPart)
-            shares = {name: [int(value) for value in share] for name, share in stored.shares.items()}
-            kept = stored.bound_lattice or stored.bound_lattices
-            bound = kept.read() if kept else None
-        except DataError:
-            raise
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{path}: expected a party's part of a model; it is damaged") from error
-        fill, shift, factor = (np.array(each, dtype=np.float64) for each in (stored.fill, stored.shift, stored.factor))
-        part = cls(
-            **{name: getattr(stored, name) for name in STORED_AS_THEY_ARE},
-            encoder=Encoder(stored.columns, fill, shift, factor, gaps=stored.gaps),
-            weights=_array(stored.weights),
-            shares=shares,
-            whitening=stored.whitening.read() if stored.whitening else None,
-            bound=bound,
-        )
+            stored = msgspec.convert(json.loads(data), dict[str, Any])
+            written = msgspec.convert(stored["format"], int)
+            if written == FORMAT:
+                part = msgspec.convert(stored, cls, dec_hook=_array)
+                # What it would write again must stand there: no other field, no number of another kind, no NaN.
+                if json.dumps(part._stored(), allow_nan=False) != json.dumps(stored):
+                    raise damaged
+        except (ValueError, KeyError, RecursionError) as error:
+            raise damaged from error
+        if written != FORMAT:
+            raise DataError(f"{path}: expected a model part of format {FORMAT}, got {written}")
         if not part._fits_together():
             raise DataError(f"{path}: the part's columns and weights do not fit together; it is damaged")
         return part
@@ -192,100 +176,5 @@ class ModelPart:
         return is_whole and all(len(values) == columns for values in fitted)
 
 
-class _Format(msgspec.Struct):
-    format: int
-
-
-class _StoredBoundEnd(msgspec.Struct, forbid_unknown_fields=True):
-    """Bound shares on lattices, as they are stored: bytes in base64."""
-
-    session: str
-    seed: bytes
-    own_key: bytes
-    peers_key: bytes
-    supplied: bytes
-    received: bytes
-    hash: str
-
-    @classmethod
-    def of(cls, bound: BoundEnd) -> Self:
-        return cls(bound.session.hex(), *_bytes_of(bound), bound.hash())
-
-    def read(self) -> BoundEnd:
-        """The shares; ValueError where they do not match their hash."""
-        bound = BoundEnd(bytes.fromhex(self.session), *_bytes_of(self))
-        if bound.hash() != self.hash:
-            raise ValueError("the bound shares do not have their hash")
-        return bound
-
-
-def _bytes_of(bound: BoundEnd | _StoredBoundEnd) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-    return bound.seed, bound.own_key, bound.peers_key, bound.supplied, bound.received
-
-
-class _StoredBoundEnds(msgspec.Struct, forbid_unknown_fields=True):
-    """The bound shares of one of three and more parties, by peer."""
-
-    ends: dict[str, _StoredBoundEnd]
-    hash: str
-
-    @classmethod
-    def of(cls, bound: BoundEnds) -> Self:
-        return cls({peer: _StoredBoundEnd.of(end) for peer, end in bound.ends.items()}, bound.hash())
-
-    def read(self) -> BoundEnds:
-        return BoundEnds({peer: end.read() for peer, end in self.ends.items()}, self.hash)
-
-
-class _StoredWhitening(msgspec.Struct, forbid_unknown_fields=True):
-    """A whitening as it is stored: the centre, and the matrix row by row."""
-
-    centre: list[float]
-    matrix: list[list[float]]
-    # Left out where they are the usual ones, so that such a part is the same file as before.
-    clip: float | UnsetType = UNSET
-    norm: float | UnsetType = UNSET
-
-    @classmethod
-    def of(cls, whitening: Whitening) -> Self:
-        clip = UNSET if whitening.clip == CLIP else whitening.clip
-        return cls(whitening.centre.tolist(), whitening.matrix.tolist(), clip, whitening.norm or UNSET)
-
-    def read(self) -> Whitening:
-        columns = len(self.centre)
-        if any(len(row) != columns for row in self.matrix):
-            raise DataError("the part's whitening is damaged; take the part from a copy of the run's folder")
-        matrix = np.array(self.matrix, dtype=np.float64).reshape(len(self.matrix), columns)
-        clip = CLIP if self.clip is UNSET else self.clip
-        return Whitening(np.array(self.centre, dtype=np.float64), matrix, clip, self.norm or 0.0)
-
-
-class _StoredPart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The file, field by field and in its order; anything else is refused."""
-
-    format: int
-    party: str
-    role: str
-    columns: tuple[ColumnEncoder, ...]
-    fill: list[float]
-    shift: list[float]
-    factor: list[float]
-    gaps: tuple[str, ...] = ()
-    weights: list[float] | None
-    has_intercept: bool
-    training_rows: int
-    classes: tuple[Any, Any] | None
-    positive_share: float | None = None
-    run: str
-    shares: dict[str, list[str]]
-    whitening: _StoredWhitening | UnsetType | None = UNSET
-    bound_lattice: _StoredBoundEnd | UnsetType | None = UNSET
-    bound_lattices: _StoredBoundEnds | UnsetType | None = UNSET
-
-
-def _listed(values: Vector | None) -> list[float] | None:
-    return None if values is None else values.tolist()
-
-
-def _array(values: list[float] | UnsetType | None) -> Vector | None:
-    return None if values is None or values is UNSET else np.array(values, dtype=np.float64)
+def _array(kind: type, values: Any) -> NDArray[np.float64]:
+    return np.array(values, dtype=np.float64)

@@ -48,26 +48,16 @@ class BoundEnd:
 
 
 @dataclass(frozen=True, repr=False)
-class BoundEnds:
-    """The ends of one of three and more parties, by peer."""
+class Bound:
+    """A party's ends, by peer."""
 
     ends: dict[str, BoundEnd]
-    joint: str
-    """A hash over those of all pairs, the same at all parties."""
+    joint: str = ""
+    """Among three and more parties, a hash over the ends of all pairs, the same at all parties."""
 
     def hash(self) -> str:
-        return self.joint
-
-
-AnyBound = BoundEnd | BoundEnds
-
-
-def ends_of(bound: AnyBound, peers: list[str]) -> dict[str, BoundEnd]:
-    """The ends by peer, however many there are; a missing one is a KeyError."""
-    if isinstance(bound, BoundEnd):
-        [peer] = peers
-        return {peer: bound}
-    return {peer: bound.ends[peer] for peer in peers}
+        """A hash that all parties of the model share."""
+        return self.joint or "".join(end.hash() for end in self.ends.values())
 
 
 def bind_shares(
@@ -76,7 +66,7 @@ def bind_shares(
     session: Session,
     shape: RunShape,
     held: Mapping[str, list[int]],
-) -> AnyBound:
+) -> Bound:
     """Send our share of each peer's weights, encrypted, and receive the peers' shares of ours."""
     name, keys = participant.name, Keys(engine, session.identity)
     channels = {peer: participant.channels[peer] for peer in held if peer != name}
@@ -95,9 +85,7 @@ def bind_shares(
         own, theirs = keys.own[asked[peer]], keys.tested[answered[peer]]
         made_of = own.seed, own.public, theirs.public
         ends[peer] = BoundEnd(session.identity, *made_of, supplied[peer], received)
-    if len(ends) == 1:
-        return next(iter(ends.values()))
-    return BoundEnds(ends, _joint_hash(participant, session, list(held), ends))
+    return Bound(ends, _joint_hash(participant, session, list(held), ends) if len(ends) > 1 else "")
 
 
 def _joint_hash(participant: Participant, session: Session, names: list[str], ends: Mapping[str, BoundEnd]) -> str:

@@ -25,11 +25,9 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, PairMasks, columns_of
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.scoring import ROWS_AT_ONCE
-from plumbob.protocol.shares.bound import BoundEnd, BoundEnds, ends_of
+from plumbob.protocol.shares.bound import BoundEnd
 from plumbob.protocol.shares.products import ColumnHolders
 from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, RunShape
-
-NO_SHARES = "this part holds no shares of this plan's weights; is it from another run?"
 
 
 def largest_reply(plan: Plan) -> int:
@@ -67,12 +65,10 @@ class SharedScoring:
         """Prepare the shares of the weights, the keys they were bound with, and this table's rows as numbers."""
         lengths = {name: self.holders.columns(name) for name in self.holders.names}
         found = {name: len(share) for name, share in part.shares.items()}
-        needed = BoundEnd if self.holders.is_pair else BoundEnds
-        if found != lengths or not isinstance(part.bound, BoundEnd | BoundEnds):
-            raise DataError(NO_SHARES)
-        if not isinstance(part.bound, needed):
-            raise DataError(NO_SHARES)
-        self.own, self.ends = part.shares[self.holders.name], ends_of(part.bound, self.holders.peers)
+        if found != lengths or part.bound is None or set(part.bound.ends) != set(self.holders.peers):
+            raise DataError("this part holds no shares of this plan's weights; is it from another run?")
+        self.own = part.shares[self.holders.name]
+        self.ends = {peer: part.bound.ends[peer] for peer in self.holders.peers}
         self.shape = RunShape(self.plan, part.training_rows)
         self.session = session
         self._predicted = self.participant.fix_numbers({"rows": self._entries(part)})["rows"]

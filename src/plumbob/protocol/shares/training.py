@@ -38,7 +38,7 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import WEIGHTS, PairMasks, Share, packed, unpacked
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
-from plumbob.protocol.shares.bound import AnyBound, bind_shares
+from plumbob.protocol.shares.bound import Bound, bind_shares
 from plumbob.protocol.shares.keys import Keys, settled_keys
 from plumbob.protocol.shares.products import ColumnHolders, Pass
 from plumbob.protocol.shares.series import shared_series
@@ -75,7 +75,7 @@ class SharesParty(TrainingParty):
     velocities: dict[str, Share]
     row_noise: NDArray[np.int64] | None
     """This party's noise on its shares of the sums, one row per pass, where the plan makes a promise about rows."""
-    bound: AnyBound | None = None
+    bound: Bound | None = None
     """What prediction works on, where weights are never opened."""
     pair_masks: PairMasks
     """Masks that hide one party's share of an opened number among the others'."""

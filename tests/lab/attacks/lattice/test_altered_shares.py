@@ -13,7 +13,7 @@ from plumbob.lab.simulate import Run
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.releases import scored_bits
-from plumbob.protocol.shares.bound import BoundEnd
+from plumbob.protocol.shares.bound import Bound, BoundEnd
 from plumbob.protocol.shares.scoring import SharedScoring
 from plumbob.protocol.shares.shape import WEIGHT_BITS, RunShape
 from tests.protocol.support import outcomes, seated, tables_for, trained
@@ -59,13 +59,15 @@ def altered(run: Run) -> bytes:
 
 def bound_of(part: ModelPart) -> BoundEnd:
     """What prediction is bound to."""
-    assert isinstance(part.bound, BoundEnd)
-    return part.bound
+    assert part.bound is not None
+    [end] = part.bound.ends.values()
+    return end
 
 
 def with_bound(parts: Parts, name: str, bound: BoundEnd) -> Parts:
     """One party holds something else than what training ended with."""
-    return {**parts, name: replace(parts[name], bound=bound)}
+    [peer] = set(parts) - {name}
+    return {**parts, name: replace(parts[name], bound=Bound({peer: bound}))}
 
 
 def altered_at_label(run: Run) -> Parts:
