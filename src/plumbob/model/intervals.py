@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.model.metrics import NORMAL_QUANTILE, auc_interval
 
 Interval = tuple[float, float]
 
-NORMAL_QUANTILE = 1.959963984540054  # Of 97.5 %.
 RESAMPLES = 1000
 RESAMPLES_AT_ONCE = 50
 
@@ -44,19 +44,8 @@ def auc(is_positive: NDArray[np.bool_], scores: Vector) -> Interval:
     Of those two, one lies as right and one as wrong as can be. That is Agresti and Coull's remedy for shares: without
     it the interval of an AUC of 1 would be a point, whatever the number of rows.
     """
-    # Late: scipy.stats takes longer to import than all of this house.
-    from scipy.stats import rankdata
-
-    ranks = rankdata(scores)
-    ends = np.array([-np.inf, np.inf])
-    positive, negative = np.append(ranks[is_positive], ends), np.append(ranks[~is_positive], ends)
-    joint = rankdata(np.append(positive, negative))
-    # For each row, the share of the other class that it stands on the right side of.
-    of_positive = (joint[: len(positive)] - rankdata(positive)) / len(negative)
-    of_negative = 1 - (joint[len(positive) :] - rankdata(negative)) / len(positive)
-    variance = of_positive.var(ddof=1) / len(positive) + of_negative.var(ddof=1) / len(negative)
-    centre, half = float(of_positive.mean()), NORMAL_QUANTILE * float(np.sqrt(variance))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    ranks, ends = np.unique(scores, return_inverse=True)[1].astype(np.float64), [-np.inf, np.inf]
+    return auc_interval(np.append(ranks[is_positive], ends), np.append(ranks[~is_positive], ends))
 
 
 def explained(truth: Matrix, errors: Matrix) -> Interval:

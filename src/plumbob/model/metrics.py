@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plumbob.arrays import Vector
 
-DEVIATIONS = 1.96  # Of a 95 % interval.
+NORMAL_QUANTILE = 1.959963984540054  # Of 97.5 %: how many deviations a 95 % interval reaches each way.
 MOST_GROUPS, LEAST_GROUP = 10, 5  # Points on a calibration curve, and rows of a point.
 
 
@@ -45,7 +45,7 @@ def quality(y: ArrayLike, scores: Vector) -> Quality:
         accuracy(labels, scores),
         max(share, 1.0 - share),
         brier(labels, scores),
-        *auc_interval(labels, scores),
+        *auc_interval(scores[labels == 1], scores[labels == 0]),
         *log_loss_interval(labels, scores),
     )
 
@@ -108,15 +108,14 @@ def brier(y: ArrayLike, scores: Vector) -> float:
     return float(np.mean((probabilities(scores) - np.asarray(y)) ** 2))
 
 
-def auc_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
-    """The 95 % interval, from the spread of each class's rows against the other class (DeLong's variance)."""
-    is_positive = np.asarray(y) == 1
-    positive, negative = scores[is_positive], scores[~is_positive]
+def auc_interval(positive: Vector, negative: Vector) -> tuple[float, float]:
+    """The 95 % interval from both classes' scores: the spread of each class's rows against the other (DeLong 1988)."""
     if len(positive) < 2 or len(negative) < 2:
         return float("nan"), float("nan")
-    spreads = (_above(positive, negative), _above(negative, positive))
+    above = _above(positive, negative)
+    spreads = (above, _above(negative, positive))
     variance = sum(float(np.var(shares, ddof=1)) / len(shares) for shares in spreads)
-    middle, reach = auc(y, scores), DEVIATIONS * math.sqrt(variance)
+    middle, reach = float(above.mean()), NORMAL_QUANTILE * math.sqrt(variance)
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
@@ -133,7 +132,7 @@ def log_loss_interval(y: ArrayLike, scores: Vector) -> tuple[float, float]:
     losses = _losses(y, scores)
     if len(losses) < 2:
         return float("nan"), float("nan")
-    reach = DEVIATIONS * float(np.std(losses, ddof=1)) / math.sqrt(len(losses))
+    reach = NORMAL_QUANTILE * float(np.std(losses, ddof=1)) / math.sqrt(len(losses))
     return max(0.0, float(losses.mean()) - reach), float(losses.mean()) + reach
 
 
