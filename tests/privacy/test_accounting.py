@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import log_ndtr
 
 from plumbob.errors import PrivacyError
 from plumbob.privacy import accounting
@@ -102,12 +101,6 @@ def test_sound_noise_keeps_the_proved_promise(epsilon: float, visits: int) -> No
     assert LabelCost(std, 4.0, visits).zcdp_epsilon(1e-6) <= epsilon
     assert LabelCost(0.999 * std, 4.0, visits).zcdp_epsilon(1e-6) > epsilon
     assert LabelCost(std, 4.0, visits).analytic_epsilon(1e-6) < epsilon
-
-
-@pytest.mark.parametrize("x", [-300.0, -40.0, -35.0, -34.9, -8.0, -1.0, 0.0, 1e-9, 3.0, 9.0, 40.0])
-def test_the_normal_logarithm_is_scipy_s(x: float) -> None:
-    """Far below, in the middle and far above."""
-    assert accounting.log_normal(x) == pytest.approx(float(log_ndtr(x)), rel=1e-12, abs=1e-300)
 
 
 @pytest.mark.parametrize("rho", [1e-9, 1e-3, 0.03, 0.5, 10.0, 1e4])

@@ -7,7 +7,7 @@ rho = sensitivity**2 / (2 std**2), a run as many times that as a row is visited,
 The zCDP figure is a theorem for the discrete Gaussian that is really drawn. The analytic one (Balle and Wang 2018) is
 for the continuous Gaussian; on a grid as fine as ours the two hardly differ, but only the first is proved.
 
-scipy is imported where it is used: of those who load this module, only noise for labels needs it.
+scipy is imported where it is used: who trains with noise for rows needs none of it.
 """
 
 import math
@@ -99,23 +99,13 @@ def _least(function: Callable[[float], float], low: float, high: float) -> float
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """delta of one Gaussian release whose mean moves by mu standard deviations (Balle and Wang 2018, Theorem 8)."""
-    left = log_normal(mu / 2 - epsilon / mu)
+    from scipy.special import log_ndtr
+
+    left = float(log_ndtr(mu / 2 - epsilon / mu))
     if left < SMALLEST_LOGARITHM:
         return 0.0  # Two numbers too small to tell apart, of which the second is the smaller one.
-    right = epsilon + log_normal(-mu / 2 - epsilon / mu)
+    right = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     return math.exp(left) * -math.expm1(right - left)
-
-
-def log_normal(x: float) -> float:
-    """The logarithm of the chance that a standard normal number is below x."""
-    if x > 0:
-        return math.log1p(-0.5 * math.erfc(x / math.sqrt(2.0)))
-    if x > -35.0:
-        return math.log(0.5 * math.erfc(-x / math.sqrt(2.0)))
-    # The usual expansion far out, where the error function is too small for a float.
-    square = x * x
-    tail = -1 / square + 3 / square**2 - 15 / square**3 + 105 / square**4
-    return -square / 2 - math.log(-x * math.sqrt(2 * math.pi)) + math.log1p(tail)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
