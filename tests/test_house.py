@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 import plumbob
 from plumbob import arrays, errors
 from plumbob.plan import PROTOCOLS
+from tests.mutations import FAULTS
 
 HOUSE = Path(plumbob.__file__).parent
 FILES = sorted(path.relative_to(HOUSE) for path in HOUSE.rglob("*.py"))
@@ -146,3 +147,14 @@ def test_what_a_docstring_names_exists() -> None:
         if not {*name.split(".")} <= known
     ]
     assert unknown == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: str(fault["name"]))
+def test_every_fault_can_still_be_planted(fault: dict[str, Any]) -> None:
+    """A fault of mutations.toml stands where its line stands; what notices it is there, too."""
+    assert (HOUSE / fault["file"]).read_text(encoding="utf-8").count(fault["line"]) == 1
+    for tests in fault["tests"]:
+        file, _, name = tests.partition("::")
+        place = Path(__file__).parent / file
+        assert place.exists()
+        assert not name or f"def {name}(" in place.read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 A session is a purpose, a plan and tables; a world plays it with fixed roots, so that the same session says the same
 bytes each time. What a test adds is a hook: on the frames that pass between two parties, or on the events of a party's
-journal, each write being one. A hook may raise `Killed`, where a party dies, or `no_room()`, where its disk is full;
+journal. A hook may raise `Killed`, where a party dies, or `no_room()`, where its disk is full;
 such a party is started again, until all have ended. A hook on frames may raise `Cut`, where the connection breaks.
 
     World(SESSIONS["training of two"], folder).run()                        over links and journals, in this process
@@ -19,15 +19,16 @@ import socket
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+import pytest
 
 from plumbob.crypto import Draws
 from plumbob.data import Batch, Table
@@ -40,7 +41,7 @@ from plumbob.net.connector import Connector, Peer
 from plumbob.net.identity import Identity
 from plumbob.net.reliable import FRAME, MESSAGE
 from plumbob.net.wire import Timeouts
-from plumbob.party import prediction, training
+from plumbob.party import prediction, replay, training
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.conversation import ConnectorFor
 from plumbob.party.evidence import FOLDER as EVIDENCE
@@ -51,10 +52,11 @@ from plumbob.party.sealing import AuditorKeys
 from plumbob.party.verbs.align import IntersectionOptions, intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Message, decode
 from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import AfterStep
+from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.frozen.messages import ALIGNMENTS, SHARES, TRAININGS, rows_of
@@ -70,7 +72,8 @@ OnConnection = Callable[[Connection], None]
 OnFrame = Callable[[str, str, bytes], Iterable[bytes]]
 """What becomes of a frame from this sender to this receiver: other frames, or none."""
 OnEvent = Callable[[str, str], None]
-"""Hears of each write of a party's journal before it is done: the party and the statement."""
+"""Hears of each event of a party's journal: the party, and the statement that it is about to write, or `NOTED`."""
+NOTED = "a message was noted as sent"
 
 
 # The sessions.
@@ -88,17 +91,25 @@ class Session:
     at_least: int | None = None
     """Alignment: the size comes first, and fewer common rows than this end it."""
     keeps_evidence: bool = False
+    brought: Mapping[str, AuditorKeys] | None = None
+    """Auditors of a plan that names them; without them, each party's own of the suite."""
+    parts: Mapping[str, ModelPart] | None = None
+    """Prediction: the parts that parties bring; without them, those of the simulation."""
 
     @property
     def names(self) -> list[str]:
         return [party.name for party in self.plan.parties]
 
     @property
+    def auditors(self) -> Mapping[str, AuditorKeys]:
+        return self.brought or auditors_of(tuple(self.names))
+
+    @property
     def agreed(self) -> Plan:
         """The plan that is signed; where evidence is kept, with an auditor for each party."""
-        if not self.keeps_evidence:
+        if not self.keeps_evidence or self.brought:
             return self.plan
-        fingerprints = {name: keys.public.fingerprint for name, keys in auditors_of(tuple(self.names)).items()}
+        fingerprints = {name: keys.public.fingerprint for name, keys in self.auditors.items()}
         return self.plan.replace(evidence="keep", days=30, auditors=fingerprints)
 
 
@@ -130,6 +141,7 @@ KEPT = ("of two", "of two, noise", "of two, row weights", "of three", "of three,
 PREDICTED = ("of two", "of two, opened", "of three", "of three, opened, penalty", "of five")
 
 
+CASTING = threading.Lock()
 MAKING_AUDITORS = threading.Lock()
 
 
@@ -185,9 +197,10 @@ def training_of(name: str, *, evidence: bool = False) -> Session:
     return Session(title, "train", PLANS[name], frozen_tables(PLANS[name]), keeps_evidence=evidence)
 
 
-def prediction_of(name: str) -> Session:
+def prediction_of(name: str, *, evidence: bool = False) -> Session:
     """Rows scored by the model of this plan."""
-    return Session(f"prediction {name}", "predict", PLANS[name], frozen_tables(PLANS[name]))
+    title = f"prediction {name}{', evidence' if evidence else ''}"
+    return Session(title, "predict", PLANS[name], frozen_tables(PLANS[name]), keeps_evidence=evidence)
 
 
 def alignment_of(name: str, *, size_first: bool) -> Session:
@@ -202,7 +215,7 @@ def by_title(*sessions: Session) -> dict[str, Session]:
 
 
 TRAINED = by_title(*map(training_of, PLANS), *(training_of(name, evidence=True) for name in KEPT))
-PREDICTIONS = by_title(*map(prediction_of, PREDICTED))
+PREDICTIONS = by_title(*map(prediction_of, PREDICTED), prediction_of("of two", evidence=True))
 ALIGNED = by_title(*(alignment_of(name, size_first=way) for name in ALIGNMENTS for way in (False, True)))
 SESSIONS = {**TRAINED, **PREDICTIONS, **ALIGNED}
 
@@ -417,24 +430,40 @@ def in_frame(frame: bytes, message: Message) -> bytes:
 
 
 class EventJournal(SqliteJournal):
-    """A journal whose every write is an event, and whose draws begin from a root that the world gives."""
+    """A journal whose draws begin from a root that the world gives, and that tells it of events.
+
+    An event is a write before it is done, or a message that was noted as sent and has not left.
+    """
 
     def __init__(self, path: Path, world: "World", name: str) -> None:
         self._world, self._name, self._is_made = world, name, False
         super().__init__(path)
         self._is_made = True
 
+    def begin(self, step: int) -> None:
+        super().begin(step)
+        self._world.steps[self._name] = step
+
     def draws(self, root: bytes | None = None, fix: Any = lambda root: b"") -> Draws:
         given = self._world.roots[self._name] if root is None else root
-        return super().draws(given, fix)
+        self._world.draws[self._name] = draws = super().draws(given, fix)
+        return draws
+
+    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+        is_fresh = super().sending(peer, message, digest)
+        self._happen(NOTED)
+        return is_fresh
 
     def _execute(self, statement: str, values: tuple[object, ...] = ()) -> Any:
         if self._is_made and not statement.startswith("SELECT"):
-            try:
-                self._world.happen(self._name, statement)
-            except sqlite3.Error as error:
-                raise self._failure(error) from None
+            self._happen(statement)
         return super()._execute(statement, values)
+
+    def _happen(self, event: str) -> None:
+        try:
+            self._world.happen(self._name, event)
+        except sqlite3.Error as error:
+            raise self._failure(error) from None
 
 
 def no_room() -> sqlite3.Error:
@@ -504,6 +533,10 @@ class Ends:
     def part(self, name: str) -> ModelPart:
         return ModelPart.load(RunFolder(self.folder / name).part_file(name))
 
+    def replayed(self, name: str) -> dict[str, Any]:
+        """What this party's auditor says of its evidence."""
+        return replay.replay(self.folder / name, self.session.auditors[name])
+
 
 def part_numbers(part: ModelPart) -> Any:
     """Weights, or shares of them, to compare exactly."""
@@ -518,6 +551,8 @@ class World:
     folder: Path
     on_frame: OnFrame = as_sent
     on_event: OnEvent = lambda name, statement: None
+    on_start: Callable[[str], None] = lambda name: None
+    """Hears who starts, or starts again."""
     over_tls: bool = False
     board: Callable[[OnFrame], Switchboard] = Switchboard
     patience: float = PATIENCE
@@ -525,6 +560,12 @@ class World:
     """Rows that a prediction asks for."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """The most rows that these parties answer in predictions."""
+    instead: Mapping[str, type[TrainingParty]] = field(default_factory=dict)
+    """Parties of a training that run other software than ours."""
+    steps: dict[str, int] = field(default_factory=dict)
+    """The step at which each party is now,"""
+    draws: dict[str, Draws] = field(default_factory=dict)
+    """and what it draws from."""
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -537,8 +578,23 @@ class World:
     def run(self) -> Ends:
         """All parties at once, each in a thread, and each started again when it died or its disk was full."""
         self._ends = Ends(self.session, self.folder)
-        self._ends.results = together({name: partial(self._live, name) for name in self.session.names})
+        with self._cast():
+            self._ends.results = together({name: partial(self._live, name) for name in self.session.names})
         return self._ends
+
+    @contextmanager
+    def _cast(self) -> Iterator[None]:
+        """Let other software play some of the parties; one world at a time can do so."""
+        if not self.instead:
+            yield
+            return
+
+        def cast(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+            return party_at(participant, table, progress, self.instead.get(participant.name))
+
+        with CASTING, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(training, "party_at", cast)
+            yield
 
     def start(self, name: str, *, dies_after: int = 0, **changes: Any) -> "Future[Any]":
         """One party alone, with these fields of its `PartyRun`; with `dies_after`, it dies once that pass is finished.
@@ -569,6 +625,7 @@ class World:
 
     def _live(self, name: str) -> Any:
         while True:
+            self.on_start(name)
             party_run = self.party_run(name)
             if self.session.purpose != "train":
                 # Nothing resumes it: it begins with a new journal, as `align` and `predict` give it.
@@ -598,15 +655,16 @@ class World:
             patience=self.patience,
             lingering=LINGERING,
             signer=signers[name],
-            keeping=self._keeping(name) if self.session.keeps_evidence else None,
+            keeping=self.keeping(name) if self.session.keeps_evidence else None,
             ledger=SpendingLedger(place / "spent.db") if plan.noise == "rows" else None,
         )
 
-    def _keeping(self, name: str) -> Keeping:
-        names, plan = tuple(self.session.names), self.session.agreed
-        certificates = {other: signer.identity.certificate for other, signer in signers_of(names).items()}
-        auditor = auditors_of(names)[name].public
-        return Keeping(self.folder / name / EVIDENCE, self.session.purpose, name, plan, auditor, certificates)
+    def keeping(self, name: str) -> Keeping:
+        """Where and for whom this party keeps evidence."""
+        signers, auditor = signers_of(tuple(self.session.names)), self.session.auditors[name].public
+        certificates = {other: signer.identity.certificate for other, signer in signers.items()}
+        place = self.folder / name / EVIDENCE
+        return Keeping(place, self.session.purpose, name, self.session.agreed, auditor, certificates)
 
     def _play(self, party_run: PartyRun, journal: SqliteJournal, progress: AfterStep | None = None) -> Any:
         name, session = party_run.name, self.session
@@ -617,7 +675,7 @@ class World:
             go_on = None if session.at_least is None else lambda size: size >= (session.at_least or 0)
             options = IntersectionOptions(go_on, jobs=1, chunk=4)
             return intersect(party_run, PackedIds.of(session.tables[name].ids), journal, options)
-        part = in_memory(session).model.parts[name]
+        part = (session.parts or in_memory(session).model.parts)[name]
         if name == session.plan.label_party.name:
             return prediction.ask(party_run, journal, part, range(self.asked))
         limit = RowLimit(self.limits[name]) if name in self.limits else None

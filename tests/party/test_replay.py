@@ -1,7 +1,6 @@
 """Evidence and its replay: honest parties replay cleanly, a single other byte is named, and tampering is refused."""
 
 import shutil
-import threading
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -21,12 +20,9 @@ from plumbob.crypto.lattice import kernel as native
 from plumbob.data import Batch, Table, align, read_table, with_columns
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, JournalError, PlumbobError, SettingsError
-from plumbob.net.greeting import Purpose
-from plumbob.net.identity import Certificate, Identity
-from plumbob.party import evidence, prediction, replay, sealing, training
-from plumbob.party.answered_rows import AnsweredRows
+from plumbob.net.identity import Identity
+from plumbob.party import evidence, prediction, replay, sealing
 from plumbob.party.kept_numbers import follows, is_same_part, shapes
-from plumbob.party.party_run import PartyRun
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import MessageSigner
 from plumbob.party.statements import (
@@ -39,89 +35,47 @@ from plumbob.party.statements import (
 from plumbob.plan import Plan
 from plumbob.protocol import outcome
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Seal, digest_of_rows
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
-from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import AfterStep, party_at
 from plumbob.protocol.prediction import BEYOND_ITS_OWN, BEYOND_THE_PLAN, VERDICT
 from plumbob.protocol.shares import scoring
 from plumbob.protocol.shares.training import SharesParty
-from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.run_folder import JOURNAL, RunFolder
+from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable
-from tests.protocol.support import made_up, signers_of, tables_for
-from tests.world import PATIENCE, Killed, Switchboard, run_parties
+from tests.protocol.support import made_up, tables_for
+from tests.world import NOTED, Killed, Session, World
 
 SPLITS = {"two": (2, 3), "three": (2, 2, 1)}
-CASTING = threading.Lock()
 
 
 def kept_run(
     folder: Path,
     split: tuple[int, ...],
     instead: Mapping[str, type[SharesParty]] = MappingProxyType({}),
-    journals: Mapping[str, Callable[[Path], SqliteJournal]] = MappingProxyType({}),
+    on_event: Callable[[World, str, str], None] = lambda world, name, event: None,
+    on_start: Callable[[str], None] = lambda name: None,
     tables: Mapping[str, Table] | None = None,
     epochs: int = 2,
     agreed: tuple[Plan, dict[str, AuditorKeys]] | None = None,
 ) -> Kept:
-    """Trained over journals and links; `instead` plays a party by another class, `journals` may kill one.
+    """Trained over journals and links; `instead` plays a party by another class, `on_event` may kill one.
 
     A run that broke off continues with what was `agreed` for it.
     """
     plan, auditors = agreed or accountable(Plan.for_columns(split, epochs=epochs, test_share=0.2), folder)
-    given = tables or tables_for(plan, *made_up(40, plan.columns))
-    kept, board = Kept(plan, given, folder, auditors), Switchboard()
-
-    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
-        return party_at(participant, table, progress, instead.get(participant.name))
-
-    def start(name: str) -> Any:
-        while True:
-            party_run = party_in(kept, name, "train", board)
-            journal = journals.get(name, SqliteJournal)(party_run.folder / JOURNAL)
-            try:
-                return training.train(party_run, journal)
-            except Killed:
-                continue
-            finally:
-                journal.close()
-
-    with CASTING, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "party_at", party_instead)
-        run_parties({name: partial(start, name) for name in auditors})
+    kept = Kept(plan, tables or tables_for(plan, *made_up(40, plan.columns)), folder, auditors)
+    world = world_of(kept, "train", instead=instead, on_start=on_start)
+    world.on_event = partial(on_event, world)
+    world.run().honest()
     return kept
 
 
-def party_in(kept: Kept, name: str, purpose: Purpose, board: Switchboard) -> PartyRun:
-    """One that keeps evidence in its folder."""
-    signers, place = signers_of(tuple(kept.tables)), kept.folder / name
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    RunFolder(place).plan_file.write_text(kept.plan.to_toml())
-    certificates = {one: signer.identity.certificate for one, signer in signers.items()}
-    return PartyRun(
-        name,
-        kept.plan,
-        kept.tables[name],
-        place,
-        board.connector(name),
-        patience=PATIENCE,
-        lingering=0.2,
-        signer=signers[name],
-        keeping=keeping_in(kept, name, purpose, certificates),
-    )
-
-
-def keeping_in(
-    kept: Kept,
-    name: str,
-    purpose: Purpose = "train",
-    certificates: Mapping[str, Certificate] = MappingProxyType({}),
-) -> evidence.Keeping:
-    """As the party has it: whoever changes evidence afterwards needs no certificates."""
-    auditor = kept.auditors[name].public
-    return evidence.Keeping(kept.place(name), purpose, name, kept.plan, auditor, certificates)
+def world_of(
+    kept: Kept, purpose: Literal["train", "predict"], parts: Mapping[str, ModelPart] | None = None, **hooks: Any
+) -> World:
+    """Where these parties, who keep evidence for these auditors, train or score rows."""
+    session = Session("kept", purpose, kept.plan, kept.tables, None, True, kept.auditors, parts)
+    return World(session, kept.folder, **hooks)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -159,23 +113,6 @@ def test_the_portable_kernel_gives_the_same_messages(honest: Kept, monkeypatch: 
     assert honest.replayed("features")["honest"]
 
 
-class Stolen(SqliteJournal):
-    """Somebody copies the party's folder in pass 7."""
-
-    drawn: Draws
-
-    def draws(self, *given: Any) -> Draws:
-        self.drawn = super().draws(*given)
-        return self.drawn
-
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
-        is_fresh, copy = super().sending(peer, message, digest), self.path.parent.with_name("stolen")
-        if self._step == 7 and not copy.exists():
-            shutil.copytree(self.path.parent, copy)
-            copy.with_name("last link").write_bytes(self.drawn.link)
-        return is_fresh
-
-
 @pytest.mark.parametrize("split", ["two", pytest.param("three", marks=pytest.mark.soak)])
 def test_a_stolen_journal_shows_no_draw_of_earlier_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str
@@ -194,8 +131,15 @@ def test_a_stolen_journal_shows_no_draw_of_earlier_passes(
 
     monkeypatch.setattr(Draws, "restore", noted)
     monkeypatch.setattr(Draws, "_read", heard)
-    kept_run(tmp_path, SPLITS[split], journals={"features": Stolen}, epochs=7)
-    now = (tmp_path / "last link").read_bytes()
+    last = list[bytes]()
+
+    def steal(world: World, name: str, event: str) -> None:
+        if (name, world.steps[name], event) == ("features", 7, NOTED) and not last:
+            shutil.copytree(tmp_path / name, tmp_path / "stolen")
+            last.append(world.draws[name].link)
+
+    kept_run(tmp_path, SPLITS[split], on_event=steal, epochs=7)
+    [now] = last
     own = next(chain for chain in links.values() if now in chain)
     disk = b"".join(file.read_bytes() for file in (tmp_path / "stolen").rglob("*") if file.is_file())
     # The keys have the first link, and every pass the next one.
@@ -237,29 +181,16 @@ def test_rows_that_are_not_common_shape_columns_too(tmp_path: Path) -> None:
     assert "its settings that it kept is not what it committed to" in kept.replayed("features")["verdict"]
 
 
-class Dying(SqliteJournal):
-    """Dies in the middle of two steps."""
-
-    deaths: set[int]
-
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
-        fresh = super().sending(peer, message, digest)
-        if self._step in self.deaths:
-            self.deaths.remove(self._step)
-            raise Killed
-        return fresh
-
-
 def test_a_party_killed_twice_replays_cleanly(tmp_path: Path) -> None:
     """What each start kept adds up to one run, and no file of evidence is written twice."""
     deaths = {1, 2}
 
-    def mortal(path: Path) -> SqliteJournal:
-        journal = Dying(path)
-        journal.deaths = deaths
-        return journal
+    def die(world: World, name: str, event: str) -> None:
+        if name == "features" and world.steps[name] in deaths and event == NOTED:
+            deaths.remove(world.steps[name])
+            raise Killed
 
-    kept = kept_run(tmp_path, SPLITS["two"], journals={"features": mortal})
+    kept = kept_run(tmp_path, SPLITS["two"], on_event=die)
     assert not deaths
     assert {"messages-1", "messages-2", "messages-3"} <= set(
         evidence.read_head(kept.place("features") / "head.json").files
@@ -271,31 +202,25 @@ def test_a_party_killed_twice_replays_cleanly(tmp_path: Path) -> None:
         kept.replayed("features")
 
 
-class Copied(SqliteJournal):
-    """Somebody backs the party's folder up in the middle of step 1; in the middle of step 2 the party dies."""
-
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
-        fresh, backup = super().sending(peer, message, digest), self.path.parent.with_name("backup")
-        if self._step == 1 and not backup.exists():
-            shutil.copytree(self.path.parent, backup)
-        if self._step == 2:
-            raise Killed
-        return fresh
-
-
 def test_a_party_put_back_to_the_middle_of_a_step_is_refused(tmp_path: Path) -> None:
     """With its evidence: its peer has heard more than it says. With the newer folder the run ends, and replays."""
     agreed = accountable(Plan.for_columns(SPLITS["two"], epochs=2, test_share=0.2), tmp_path)
-    place, newer = tmp_path / "features", tmp_path / "newer"
-    starts: list[Callable[[Path], SqliteJournal]] = [Copied, lambda path: put_back(path)]
+    place, backup, newer = (tmp_path / name for name in ("features", "backup", "newer"))
 
-    def put_back(path: Path) -> SqliteJournal:
-        place.rename(newer)
-        (tmp_path / "backup").rename(place)
-        return SqliteJournal(path)
+    def die(world: World, name: str, event: str) -> None:
+        if name == "features" and event == NOTED and not newer.exists():
+            if world.steps[name] == 1 and not backup.exists():
+                shutil.copytree(place, backup)
+            if world.steps[name] == 2:
+                raise Killed
+
+    def put_back(name: str) -> None:
+        if name == "features" and backup.exists():
+            place.rename(newer)
+            backup.rename(place)
 
     with pytest.raises(PlumbobError, match=r"bring the newer journal back|journal is older"):
-        kept_run(tmp_path, SPLITS["two"], journals={"features": lambda path: starts.pop(0)(path)}, agreed=agreed)
+        kept_run(tmp_path, SPLITS["two"], on_event=die, on_start=put_back, agreed=agreed)
     place.rename(tmp_path / "older")
     newer.rename(place)
     kept = kept_run(tmp_path, SPLITS["two"], agreed=agreed)
@@ -384,21 +309,9 @@ def test_only_a_table_shows_invented_rows(honest: Kept, tmp_path: Path) -> None:
 
 def kept_session(kept: Kept, folder: Path, change: Callable[[ModelPart], ModelPart] = lambda part: part) -> Kept:
     """Some rows scored in two queries with the model of a run; the label party may have changed its part."""
-    session, board = Kept(kept.plan, kept.tables, folder, kept.auditors), Switchboard()
-
-    def start(name: str) -> Any:
-        party_run = party_in(session, name, "predict", board)
-        part = ModelPart.load(RunFolder(kept.folder / name).part_file(name))
-        journal = SqliteJournal(party_run.folder / JOURNAL)
-        try:
-            if name == "label":
-                return prediction.ask(party_run, journal, change(part), range(9))
-            ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
-            return prediction.answer(party_run, journal, part, ledger, RowLimit(32, is_planned=True))
-        finally:
-            journal.close()
-
-    run_parties({name: partial(start, name) for name in kept.tables})
+    parts = {name: ModelPart.load(RunFolder(kept.folder / name).part_file(name)) for name in kept.tables}
+    session = replace(kept, folder=folder)
+    world_of(session, "predict", parts | {"label": change(parts["label"])}, asked=9).run().honest()
     return session
 
 
@@ -522,7 +435,7 @@ def resealed(kept: Kept, name: str, file: str, change: Callable[[bytes], bytes])
     place = kept.place(name)
     head = evidence.read_head(place / "head.json")
     data = sealing.SealedContents(place / file, kept.auditors[name], head.run_bytes, may_end_early=True).read()
-    keeping_in(kept, name).seal(file, change(data))
+    world_of(kept, "train").keeping(name).seal(file, change(data))
 
 
 @contextmanager
@@ -704,7 +617,7 @@ def test_a_process_that_dies_while_it_writes_loses_only_what_it_was_writing(hone
 def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(honest: Kept, tmp_path: Path) -> None:
     """A party may die before it has noted that it is over, and again; or before it has kept its model part."""
     kept = copied(honest, tmp_path)
-    keeping_in(kept, "label").witness().abandon()
+    world_of(kept, "train").keeping("label").witness().abandon()
     assert kept.replayed("label")["settled"]
     with changed_head(kept, "label") as head:
         head.account = {}
@@ -716,7 +629,7 @@ def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(hone
 def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
     """They are hashed a segment at a time when evidence is opened, and read again when a replay asks for them."""
     kept = copied(honest, tmp_path)
-    witness, long = keeping_in(kept, "label").witness(), bytes(3 << 20)
+    witness, long = world_of(kept, "train").keeping("label").witness(), bytes(3 << 20)
     for number in range(10):
         witness.received("features", Message(Kind.LATTICE_REPLY, 9, 1000 + number, long).encode())
     witness.abandon()

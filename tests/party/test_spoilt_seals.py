@@ -1,8 +1,9 @@
 """One wrong byte of a peer's signature frames nobody, and excuses nobody: it is neither honest nor a failed replay."""
 
 import shutil
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -12,8 +13,7 @@ import pytest
 
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.net import Data, Link
-from plumbob.party import evidence, prediction, training
-from plumbob.party.answered_rows import AnsweredRows
+from plumbob.party import evidence
 from plumbob.party.kept_seals import FOLDER
 from plumbob.party.statements import sign_statement, statement_mistakes, write_statement
 from plumbob.party.verbs.receipt import run as receipt
@@ -21,14 +21,11 @@ from plumbob.plan import Plan
 from plumbob.protocol.account import LAST, SIGNATURE_BYTES
 from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind
-from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.sqlite_journal import SqliteJournal
-from plumbob.run_folder import JOURNAL, RunFolder
+from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable
-from tests.party.test_replay import changed_head, copied, kept_run, kind_in, party_in, records_in, resealed
+from tests.party.test_replay import changed_head, copied, kept_run, kind_in, records_in, resealed, world_of
 from tests.protocol.support import made_up, tables_for
-from tests.world import Switchboard
 
 SPLITS = {"two": (2, 3), "three": (2, 2, 1)}
 Spoil = Callable[[bytes], bytes]
@@ -70,43 +67,28 @@ class SpoilingLink:
         self._link.close()
 
 
-def with_spoilt_last(spoiler: str, purpose: str, work: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
-    """What everybody's work ends with, an error included, while one party spoils its last seal."""
+@contextmanager
+def spoiling(purpose: str) -> Iterator[None]:
+    """The label party spoils its last seal."""
     honest = Participant.seal
 
     def seal(self: Participant, step: int, names: Any = None) -> None:
-        is_last = step == LAST if purpose == "train" else step == 2
-        if self.name != spoiler or not is_last:
-            honest(self, step, names)
-            return
-        for peer in self._signing(names):
-            self.channels[peer]._link = SpoilingLink(self.channels[peer]._link)
+        if self.name == "label" and step == (LAST if purpose == "train" else 2):
+            for peer in self._signing(names):
+                self.channels[peer]._link = SpoilingLink(self.channels[peer]._link)
         honest(self, step, names)
 
-    def end_of(name: str) -> Any:
-        try:
-            return work[name]()
-        except RemoteProtocolError as error:
-            return error
-
-    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(work)) as pool:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Participant, "seal", seal)
-        return dict(zip(work, pool.map(end_of, work), strict=True))
+        yield
 
 
 def spoilt_training(folder: Path, split: tuple[int, ...]) -> tuple[Kept, dict[str, Any]]:
     """A run whose label party ends with a spoilt seal, and what each side's command ended with."""
     plan, auditors = accountable(Plan.for_columns(split, epochs=2, test_share=0.0), folder)
-    kept, board = Kept(plan, tables_for(plan, *made_up(40, plan.columns)), folder, auditors), Switchboard()
-
-    def train(name: str) -> Any:
-        journal = SqliteJournal((party_run := party_in(kept, name, "train", board)).folder / JOURNAL)
-        try:
-            return training.train(party_run, journal)
-        finally:
-            journal.close()
-
-    return kept, with_spoilt_last("label", "train", {name: partial(train, name) for name in auditors})
+    kept = Kept(plan, tables_for(plan, *made_up(40, plan.columns)), folder, auditors)
+    with spoiling("train"):
+        return kept, world_of(kept, "train").run().results
 
 
 @pytest.fixture(scope="module", params=[(2, 3), pytest.param((2, 2, 1), marks=pytest.mark.soak)], ids=["two", "three"])
@@ -224,21 +206,10 @@ def test_no_statement_names_a_file_of_its_own(honest: Kept, tmp_path: Path) -> N
 
 def spoilt_session(kept: Kept, folder: Path) -> tuple[Kept, dict[str, Any]]:
     """Two rows scored, after which the label party spoils its last seal."""
-    session, board = Kept(kept.plan, kept.tables, folder, kept.auditors), Switchboard()
-
-    def start(name: str) -> Any:
-        party_run = party_in(session, name, "predict", board)
-        part = ModelPart.load(RunFolder(kept.folder / name).part_file(name))
-        journal = SqliteJournal(party_run.folder / JOURNAL)
-        try:
-            if name == "label":
-                return prediction.ask(party_run, journal, part, range(2))
-            ledger = AnsweredRows(party_run.folder / "answered" / "count.json")
-            return prediction.answer(party_run, journal, part, ledger, RowLimit(32, is_planned=True))
-        finally:
-            journal.close()
-
-    return session, with_spoilt_last("label", "predict", {name: partial(start, name) for name in kept.tables})
+    session = replace(kept, folder=folder)
+    parts = {name: ModelPart.load(RunFolder(kept.folder / name).part_file(name)) for name in kept.tables}
+    with spoiling("predict"):
+        return session, world_of(session, "predict", parts, asked=2).run().results
 
 
 def test_a_label_party_that_has_its_scores_frames_nobody(honest: Kept, tmp_path: Path) -> None:

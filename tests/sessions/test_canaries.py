@@ -106,17 +106,13 @@ def test_keys_vanish_with_their_pass(tmp_path: Path, monkeypatch: pytest.MonkeyP
     Nor of the key from which a party's whole session follows.
     """
     whole: dict[str, bytes] = {}
-    session, steps, contents = SESSIONS["training of three"], dict[str, int](), dict[str, bytes]()
+    session, contents = SESSIONS["training of three"], dict[str, bytes]()
     seeds: dict[tuple[str, int], set[bytes]] = defaultdict(set)
-    make, begin, draw = OwnerKey.__init__, EventJournal.begin, EventJournal.draws
+    make, draw = OwnerKey.__init__, EventJournal.draws
 
     def on_make(key: OwnerKey, engine: Any, parameters: Any, context: KeyContext, seed: bytes) -> None:
         make(key, engine, parameters, context, seed)
         seeds[context.owner, context.last].add(seed)
-
-    def on_begin(journal: EventJournal, step: int) -> None:
-        begin(journal, step)
-        steps[journal._name] = step
 
     def on_draws(journal: EventJournal, *given: Any) -> Draws:
         draws = draw(journal, *given)
@@ -124,13 +120,13 @@ def test_keys_vanish_with_their_pass(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return draws
 
     def look(name: str, statement: str) -> None:
-        if steps.get(name) == 2:
+        if world.steps[name] == 2:
             contents[name] = b"".join(file.read_bytes() for file in (tmp_path / name).glob("journal*"))
 
     monkeypatch.setattr(OwnerKey, "__init__", on_make)
-    monkeypatch.setattr(EventJournal, "begin", on_begin)
     monkeypatch.setattr(EventJournal, "draws", on_draws)
-    World(session, tmp_path, on_event=look).run().honest()
+    world = World(session, tmp_path, on_event=look)
+    world.run().honest()
     for name in session.names:
         assert found(contents[name], [whole[name], *seeds[name, 1]]) == []
         assert found(contents[name], seeds[name, 2])

@@ -1,11 +1,12 @@
 """What holds in every session of `shares`: trainings of two to five parties, predictions, alignments.
 
-In the suite, parties die at every 11th event of their journals in one session of each purpose, and at every 97th in
-the others; `soak` kills them at every event of all.
+In the suite, parties die at every 11th event of their journals in one session of each purpose and in alignments, and at
+every 97th in the others, not at the same ones in each; `soak` kills them at every event of all.
 """
 
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from plumbob.errors import ROOM_ADVICE
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run
 from plumbob.lab.simulate import train as simulate
-from plumbob.party import replay
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.ledger import SpendingLedger
 from plumbob.plan import Plan
@@ -40,7 +40,6 @@ from tests.world import (
     Session,
     Strike,
     World,
-    auditors_of,
     frozen_tables,
     in_memory,
     own_tables,
@@ -48,9 +47,10 @@ from tests.world import (
     simulated,
 )
 
-KEPT = {name: session for name, session in TRAINED.items() if session.keeps_evidence}
-CORE = ("training of two", "prediction of two", "alignment of two")
+KEPT = {name: session for name, session in SESSIONS.items() if session.keeps_evidence}
+CORE = ("training of two", "prediction of two", *ALIGNED)
 NEAR, FAR = 11, 97
+AT_ONCE = 8  # Sessions whose survivors wait in vain.
 FULL_DISKS = ("training of two", "training of two, noise, evidence")
 OVER_TLS = (
     "training of two",
@@ -147,7 +147,7 @@ def test_whoever_dies_wherever(name: str, stride: int | None, tmp_path: Path) ->
     """All parties die once in each run, at different events: it ends as an undisturbed one, and is booked once."""
     session = TRAINED[name]
     expected = World(session, tmp_path / "honest").run().honest()
-    for deaths in struck(session, expected, stride or (NEAR if name in CORE else FAR)):
+    for deaths in struck(session, events_of(name, expected, stride)):
         ends = World(session, tmp_path / str(deaths[0].number), on_event=Several(deaths)).run()
         assert_same(ends.honest(), expected)
         assert all(death.has_struck for death in deaths)
@@ -155,13 +155,19 @@ def test_whoever_dies_wherever(name: str, stride: int | None, tmp_path: Path) ->
             assert {booked(ends, each) for each in session.names} == {booked(expected, each) for each in session.names}
 
 
-def struck(session: Session, honest: Ends, stride: int) -> Iterator[list[Strike]]:
+def events_of(name: str, honest: Ends, stride: int | None) -> range:
+    """The events at which somebody dies: every so many, and in each session from another one on."""
+    step = stride or (NEAR if name in CORE else FAR)
+    # A few writes depend on what the peer had confirmed by then.
+    return range(NEAR * list(SESSIONS).index(name) % step, min(honest.events.values()) - 5, step)
+
+
+def struck(session: Session, numbers: range) -> Iterator[list[Strike]]:
     """The deaths of each run: everybody dies, not all at the same place."""
     names = session.names
-    # A few writes depend on what the peer had confirmed by then.
-    last = min(honest.events.values()) - 5
-    for number in range(0, last, stride):
-        yield [Strike(name, (number + place * (stride // len(names) + 7)) % last) for place, name in enumerate(names)]
+    for number in numbers:
+        later = [(number + place * (numbers.step // len(names) + 7)) % numbers.stop for place in range(len(names))]
+        yield [Strike(*death) for death in zip(names, later, strict=True)]
 
 
 @dataclass
@@ -188,16 +194,26 @@ def test_a_prediction_that_breaks_off_is_done_again(name: str, stride: int | Non
     session = PREDICTIONS[name]
     expected = World(session, tmp_path / "honest").run().honest()
     assert_right_scores(expected)
-    for number in range(0, min(expected.events.values()) - 5, stride or (NEAR if name in CORE else FAR)):
-        folder, victim = tmp_path / str(number), session.names[number % len(session.names)]
-        ends = World(session, folder, on_event=Strike(victim, number), patience=5.0).run()
-        assert isinstance(ends.results[victim], Killed)
+    for folder in broken_off(session, tmp_path, events_of(name, expected, stride)):
         counts = {name: AnsweredRows(folder / name / ANSWERED) for name in session.names[1:]}
         before = {name: count.answered() for name, count in counts.items()}
         assert_right_scores(World(session, folder).run().honest())
         assert {name: count.answered() for name, count in counts.items()} == {
             name: rows + sum(QUERIES) for name, rows in before.items()
         }
+
+
+def broken_off(session: Session, place: Path, numbers: range) -> Iterator[Path]:
+    """The folder of each session in which one party, in turn, died at one of these events."""
+
+    def play(number: int) -> Path:
+        folder, victim = place / str(number), session.names[number % len(session.names)]
+        ends = World(session, folder, on_event=Strike(victim, number), patience=5.0).run()
+        assert isinstance(ends.results[victim], Killed)
+        return folder
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(play, numbers)
 
 
 # Full disks.
@@ -223,15 +239,23 @@ def test_a_full_disk_stops_cleanly(name: str, stride: int, tmp_path: Path) -> No
 # Evidence.
 
 
-@pytest.mark.parametrize("dies", [False, True], ids=["undisturbed", "after deaths"])
 @pytest.mark.parametrize("name", KEPT)
-def test_evidence_replays(name: str, dies: bool, tmp_path: Path) -> None:
-    """Everybody's own side follows from the plan, its rows and its root, also if it was played in several starts."""
-    session = KEPT[name]
-    deaths = [Strike(name, 90 + 60 * place) for place, name in enumerate(session.names)] if dies else []
-    World(session, tmp_path, on_event=Several(deaths)).run().honest()
-    for party in session.names:
-        statement = replay.replay(tmp_path / party, auditors_of(tuple(session.names))[party])
+def test_evidence_replays(name: str, tmp_path: Path) -> None:
+    """Everybody's own side follows from the plan, its rows and its root."""
+    assert_replays(World(KEPT[name], tmp_path).run().honest())
+
+
+@pytest.mark.parametrize("name", [name for name in KEPT if name in TRAINED])
+def test_evidence_replays_after_deaths(name: str, tmp_path: Path) -> None:
+    """It was then kept in several starts."""
+    deaths = [Strike(name, 90 + 60 * place) for place, name in enumerate(KEPT[name].names)]
+    assert_replays(World(KEPT[name], tmp_path, on_event=Several(deaths)).run().honest())
+
+
+def assert_replays(ends: Ends) -> None:
+    """Every auditor finds its party honest, to its last message."""
+    for party in ends.session.names:
+        statement = ends.replayed(party)
         assert statement["honest"], statement["verdict"]
         assert statement["settled"]
 
@@ -259,9 +283,6 @@ def test_an_alignment_that_breaks_off_is_done_again(name: str, stride: int | Non
     """Nobody has a list while one is missing; the next alignment, with new journals, gives the common ids to all."""
     session = ALIGNED[name]
     expected = World(session, tmp_path / "honest").run().honest()
-    for number in range(0, min(expected.events.values()) - 5, stride or FAR):
-        folder, victim = tmp_path / str(number), session.names[number % len(session.names)]
-        ends = World(session, folder, on_event=Strike(victim, number), patience=5.0).run()
-        assert isinstance(ends.results[victim], Killed)
+    for folder in broken_off(session, tmp_path, events_of(name, expected, stride)):
         again = World(session, folder).run().honest()
         assert {end.ids for end in again.results.values()} == {end.ids for end in expected.results.values()}
