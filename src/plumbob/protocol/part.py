@@ -4,7 +4,7 @@ The joint score of a person is the sum of the parties' partial scores.
 """
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,7 @@ class ModelPart:
                 # What it would write again must stand there: no other field, no number of another kind, no NaN.
                 if json.dumps(part._stored(), allow_nan=False) != json.dumps(stored):
                     raise damaged
+                part = _with_empty_matrix(part)
         except (ValueError, KeyError, RecursionError) as error:
             raise damaged from error
         if written != FORMAT:
@@ -174,6 +175,13 @@ class ModelPart:
             shapes = (self.whitening.centre.shape, self.whitening.matrix.shape)
             is_whole = is_whole and shapes == ((columns,), (columns, columns))
         return is_whole and all(len(values) == columns for values in fitted)
+
+
+def _with_empty_matrix(part: ModelPart) -> ModelPart:
+    """The part of a party without columns, whose matrix JSON writes as a list that does not say its second size."""
+    if part.whitening is None or part.whitening.matrix.size:
+        return part
+    return replace(part, whitening=replace(part.whitening, matrix=np.zeros((0, 0))))
 
 
 def _array(kind: type, values: Any) -> NDArray[np.float64]:
