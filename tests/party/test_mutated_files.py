@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from plumbob.party.verbs.receipt import compare
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.run_folder import RECEIPT, RECORD
 from tests.party.kept import Kept
-from tests.party.test_replay import copied, kept_run
+from tests.party.test_replay import copied, kept_run, resealed
 from tests.terminals import HOSTILE
 
 CHANGES: list[Any] = [None, True, -1, 0, 1.5, 1e308, "", "zz", "two\nlines", HOSTILE, "ab" * 32, "../.."]
@@ -101,6 +102,36 @@ def test_mutated_files_end_in_a_sentence(kept: Kept, tmp_path: Path, number: int
         file.write_text(json.dumps(mutated(original, draw)))
         with suppress(PlumbobError):
             read()
+
+
+def scribbled(data: bytes, draw: random.Random) -> bytes:
+    """The bytes with a few changed, left out or added: where lengths and types stand, or anywhere."""
+    changed = bytearray(data)
+    for _ in range(draw.randrange(1, 4)):
+        at = draw.randrange(1 + min(len(changed), draw.choice([64, 400, len(data)])))
+        what = draw.randrange(4)
+        if what == 0:
+            changed[at : at + 1] = bytes([draw.choice([0, 1, 56, 57, 127, 128, 192, 255])])
+        elif what == 1:
+            del changed[at : at + draw.randrange(1, 50)]
+        elif what == 2:
+            changed[at:at] = draw.randbytes(draw.randrange(1, 40))
+        else:
+            del changed[at:]
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("file", ["columns", "rows-1", "root", "messages-1", "encoder"])
+def test_whatever_a_party_sealed_ends_in_a_sentence(kept: Kept, tmp_path: Path, file: str) -> None:
+    """It writes what it likes for its auditor: nothing of it is settled and honest, and nothing is a traceback."""
+    draw = random.Random(file)
+    for _ in range(A_FILE // 3):
+        mine = copied(kept, tmp_path)
+        resealed(mine, "label", file, lambda data: data + b"\0" if (other := scribbled(data, draw)) == data else other)
+        with suppress(PlumbobError):
+            statement = mine.replayed("label")
+            assert not (statement["honest"] and statement["settled"]), statement["verdict"]
+        shutil.rmtree(mine.folder)
 
 
 NO_JSON = [b"", b"{", b"[]", b"null", b"\x00", b"[" * 100_000, b'{"a":' * 50_000, b"\xed\xa0\x80"]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from plumbob.data import Table
 from plumbob.data.encoder import FittedColumns, with_columns
 from plumbob.data.tables import Column
+from plumbob.errors import DataError
 from plumbob.party.kept_numbers import exceeded_limit, impossible_in
 from plumbob.plan import Plan
 from plumbob.protocol.shares.training import SharesParty
@@ -114,6 +116,40 @@ def test_invented_labels_do_not_replay(tmp_path: Path, values: tuple[int, int]) 
     assert not statement["honest"]
     assert "its table holds what no file gives (a label that is neither 0 nor 1)" in statement["verdict"]
     assert kept.replayed("features")["honest"]
+
+
+class OnOtherRows(SharesParty):
+    """Commits to one table and calculates with another."""
+
+    def __init__(self, participant: Any, table: Table, progress: Any = None) -> None:
+        super().__init__(participant, TABLES[participant.name], progress)
+
+
+def with_first(values: Any) -> Table:
+    """The label party's table with another first column."""
+    first, *rest = TABLES["label"].columns
+    return replace(TABLES["label"], columns=(replace(first, values=np.array(values)), *rest))
+
+
+NO_TABLES: dict[str, Table] = {
+    "too few texts": with_first(np.array(["a"] * 3, dtype=object)),
+    "too many texts": with_first(np.array(["a"] * 90, dtype=object)),
+    "numbers without a mean": with_first([1.7e308] * 40),
+    "numbers without a deviation": with_first([1.7e308, -1.7e308] * 20),
+    "no columns": replace(TABLES["label"], columns=()),
+    "no labels": replace(TABLES["label"], labels=None),
+    "labels of one class": replace(TABLES["label"], labels=np.ones(40, np.int8)),
+    "weights that the plan does not have": replace(TABLES["label"], weights=np.linspace(0, 1, 40)),
+}
+
+
+@pytest.mark.parametrize("name", NO_TABLES)
+def test_a_table_that_nobody_can_train_on_clears_nobody(tmp_path: Path, name: str) -> None:
+    """Its owner commits to it and sends honest messages about other rows: an auditor never ends in a traceback."""
+    tables = {**TABLES, "label": NO_TABLES[name]}
+    kept = kept_run(tmp_path, SPLIT, instead={"label": OnOtherRows}, tables=tables)
+    with suppress(DataError):
+        assert kept.replayed("label")["honest"] is False
 
 
 class LongRow(SharesParty):

@@ -94,7 +94,7 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cuts = cut_points(column.numbers, choices.bins) if choices.bins else ()
         has_plain = not choices.bins or is_numeric(column)
         mean, factor = _moments(column.numbers) if has_plain else (0.0, 0.0)
-        if not math.isfinite(factor):
+        if not (math.isfinite(mean) and math.isfinite(factor)):
             raise DataError(f"column {column.name!r}: its numbers are out of range; divide them by a power of ten")
         shares, is_date = (0.0,) * (len(cuts) + 1 + has_gaps), column.meaning == DATE
         bare = cls(column.name, cuts, None, False, has_gaps, has_plain, is_date, shares, mean, factor)

@@ -296,6 +296,8 @@ def unpacked_table(data: memoryview) -> Table:
         if one.shape != (len(stored.ids),) or one.dtype.str != KINDS.get(name, "<f8"):
             # A table's digest is over bytes: as other numbers they would be another table with the same one.
             raise DataError(f"evidence: column {name} holds other numbers than a table's")
+    if any(one.texts is not None and len(one.texts) != len(stored.ids) for one in stored.columns):
+        raise DataError("evidence: a column of texts has another length than the table")
     columns = tuple(
         Column(
             one.name,

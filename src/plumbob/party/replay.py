@@ -52,6 +52,8 @@ WHAT = {
     "settings": "its settings",
     "brought": "what it brought from earlier sessions",
 }
+UNREADABLE = (LookupError, TypeError, ValueError, ArithmeticError, struct.error, msgspec.MsgspecError, MemoryError)
+"""What our own code may end with where somebody wrote evidence by other means than it."""
 Source = Callable[[Table], Table]
 """Reads from the system of record the rows that a party kept; with its place among the parties with rows."""
 
@@ -235,10 +237,12 @@ def _readable(folder: Path) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except (PlumbobError, LookupError, ValueError, struct.error, msgspec.MsgspecError, MemoryError) as error:
-        raise DataError(
-            f"{folder}: its evidence cannot be read ({type(error).__name__}), as if it were missing"
-        ) from error
+    except (PlumbobError, *UNREADABLE) as error:
+        raise _as_missing(folder, error) from error
+
+
+def _as_missing(folder: Path, error: Exception) -> DataError:
+    return DataError(f"{folder}: its evidence cannot be read ({type(error).__name__}), as if it were missing")
 
 
 def _hash_after(evidence: OpenedEvidence, peer: str, count: int) -> str:
@@ -342,6 +346,9 @@ class _SessionAgain:
             raise
         except PlumbobError as error:
             raise EndOfEvidence from error
+        except UNREADABLE as error:
+            # A table that no reader makes: no run came from it by this program.
+            raise _as_missing(self.evidence.folder, error) from error
         return self._kept_part(party) if isinstance(party, TrainingParty) else ""
 
     def _swap_again(self, channels: Mapping[str, Channel]) -> None:
