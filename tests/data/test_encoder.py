@@ -75,10 +75,22 @@ def test_what_cannot_be_calculated_with_is_refused(columns: dict[str, Any], word
         fitted(columns).encode(table_from(pa.table(columns)))
 
 
-def test_a_column_without_values_has_no_mean() -> None:
-    """A number that stands as it is needs at least one value."""
-    with pytest.raises(DataError, match="without any value in 2 rows: 'x'"):
-        fitted({"x": [None, None], "z": [1.0, 2.0]})
+@pytest.mark.parametrize("bins", [0, 4])
+def test_a_column_without_any_value_gives_no_column(bins: int) -> None:
+    """It says nothing; a value that it has later counts for nothing, either."""
+    encoder = fitted({"x": [None, None, None], "z": [1.0, 2.0, 3.0]}, bins=bins)
+    assert encoder.names == fitted({"z": [1.0, 2.0, 3.0]}, bins=bins).names
+    assert len(encoder.encode(table_from(pa.table({"x": [7.0], "z": [2.0]})))[0]) == len(encoder.names)
+
+
+@pytest.mark.parametrize("bins", [0, 4])
+def test_noise_refuses_a_column_without_any_value(bins: int) -> None:
+    """Left out, its absence would tell exactly that nobody has a value."""
+    with pytest.raises(DataError, match="without any value in 2 rows: 'x'; leave them out with --drop"):
+        fit_encoder(
+            table_from(pa.table({"x": pa.array([None, None], pa.float64()), "z": [1.0, 2.0]})),
+            Plan.for_columns((1, 1), noise="rows", bins=bins),
+        )
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             shares = (0.0,) * (len(levels) + is_rare + gaps)
             return cls(column.name, (), levels, is_rare, gaps, shares=shares)._with_shares(column)
         cuts = cut_points(column.numbers, choices.bins) if choices.bins else ()
-        has_plain = not choices.bins or is_numeric(column)
+        has_plain = is_numeric(column) if choices.bins else not is_empty(column)
         mean, factor = _moments(column.numbers) if has_plain else (0.0, 0.0)
         if not (math.isfinite(mean) and math.isfinite(factor)):
             raise DataError(f"column {column.name!r}: its numbers are out of range; divide them by a power of ten")
@@ -382,6 +382,11 @@ def encoded_width(table: Table, plan: Plan) -> int:
     return len(fit_encoder(table, plan).names)
 
 
+def is_empty(column: Column) -> bool:
+    """Whether a column of a table with rows has no value at all: it gives no column."""
+    return len(column.values) > 0 and bool(column.is_missing.all())
+
+
 def is_numeric(column: Column) -> bool:
     """Whether a column holds numbers of more than two values: two are told apart by one column."""
     if column.is_text or column.is_missing.all():
@@ -418,11 +423,13 @@ def refuse_unfit(table: Table, choices: EncodingChoices) -> None:
     if any(infinite.values()):
         listed = ", ".join(f"{name!r} ({count})" for name, count in infinite.items() if count)
         raise DataError(f"values are infinite in {len(table)} rows: {listed}; correct them, or leave the column out")
-    if choices.bins:
+    # A column without any value gives no column. Under noise its absence would show, unpaid, that nobody has a value.
+    if not choices.is_paid_for:
         return
     numbers = [column for column in table.columns if not column.is_text]
-    if empty := [column.name for column in numbers if len(table) and column.is_missing.all()]:
-        raise DataError(f"columns without any value in {len(table)} rows: {', '.join(map(repr, empty))}")
+    if empty := [column.name for column in numbers if is_empty(column)]:
+        listed = ", ".join(map(repr, empty))
+        raise DataError(f"columns without any value in {len(table)} rows: {listed}; leave them out with --drop")
 
 
 def _decimal(cut: float) -> str:
