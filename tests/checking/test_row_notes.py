@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.checking.check import notes
+from plumbob.checking.check import check, notes
 from plumbob.checking.row_notes import noise_in_words, row_notes
 from plumbob.plan import Plan
 
@@ -73,6 +73,16 @@ def test_what_is_not_covered_is_said() -> None:
         "this is an experiment and protects nobody",
     ):
         assert words in text
+
+
+def test_a_replay_binds_the_label_party() -> None:
+    """Where scores wait for it, false messages gain nothing, and no sentence warns of them."""
+    keys: dict[str, Any] = {"noise": "rows", "epsilon": 5.0, "evidence": "keep", "release": "replayed"}
+    waits = Plan.for_columns((11, 12), **keys, days=1, auditors={"label": "00" * 32})
+    text = " ".join([*notes(waits, rows=27_000), *check(waits, 27_000).headlines.lines()])
+    assert "A label party that does not gets no score, if its auditor is honest" in text
+    assert "is not bound by it" not in text
+    assert "that sends false messages" not in text
 
 
 def test_other_plans_hear_nothing_of_it() -> None:

@@ -52,6 +52,11 @@ class PlanFacts:
         return f"{self.label}'s auditor{named}"
 
     @property
+    def not_from_others(self) -> str:
+        """What noise does not hide from: where scores wait for a replay, a false message gains nobody anything."""
+        return "" if self.plan.is_replayed else ", not from one that sends false messages"
+
+    @property
     def arbiter(self) -> str:
         return "" if self.plan.arbiter is None else self.figures.spoken(self.plan.arbiter.name)
 
@@ -179,7 +184,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
         (
             _noise("rows"),
             "Noise for rows hides one person's row also from a party that invents its own rows or labels (up to "
-            "epsilon 4), not from one that sends false messages.",
+            "epsilon 4){facts.not_from_others}.",
         ),
     ),
     SaidWhere.NOTES: (

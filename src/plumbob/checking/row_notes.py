@@ -16,9 +16,12 @@ SMALLEST = 0.001
 """The smallest forecast of a loss in AUC that is shown as a figure."""
 BOUND = (
     "even if they choose their rows and add no noise, as long as they shorten rows as agreed and send the messages that"
-    " the protocol asks for. A party that does not is not bound by it, and only a replay of kept evidence shows that"
+    " the protocol asks for. "
 )
 """The parties that the promise holds against: the two facts about a coalition that its proof uses (docs/privacy.md)."""
+NOT_BOUND = "A party that does not is not bound by it, and only a replay of kept evidence shows that"
+SHUT_OUT = "A label party that does not gets no score, if its auditor is honest"
+"""The same where two parties wait for a replay: the other one learns nothing, whatever it sends."""
 
 
 def noise_notes(figures: Figures) -> Iterator[str]:
@@ -72,11 +75,15 @@ def row_notes(plan: Plan, rows: int) -> Iterator[str]:
     yield from _not_covered(plan)
 
 
+def _bound(plan: Plan) -> str:
+    return BOUND + (SHUT_OUT if plan.is_replayed else NOT_BOUND)
+
+
 def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
     epsilon = cost.epsilon(plan.delta)
     odds = odds_in_words(epsilon, plan.delta, "this person", "any other values in this person's row")
     yield f"Differential privacy for whole rows: {odds}. That this person is in the table is not hidden."
-    yield f"This holds against all other parties together, {BOUND}."
+    yield f"This holds against all other parties together, {_bound(plan)}."
     coin = 1000 * coin_flip_bound(epsilon, plan.delta)
     yield (
         f"For example: if a coin had decided this person's label, nobody could name it more than {coin:.0f} times in"
@@ -212,5 +219,5 @@ def _row_noise_in_words(plan: Plan, cost: RowCost) -> str:
         f" (sigma {cost.std}, Delta {cost.sensitivity} units) in each of {cost.passes} passes{at_home}; a row costs"
         f" epsilon {cost.epsilon(plan.delta):.3g} at delta {plan.delta:g} (differential privacy by zCDP, proved); a"
         f" privacy loss distribution says {cost.unproved_epsilon(plan.delta):.3g}, which is not proved for what is"
-        f" drawn; the promise holds against all other parties together, {BOUND}"
+        f" drawn; the promise holds against all other parties together, {_bound(plan)}"
     )
