@@ -29,7 +29,7 @@ def credit(column: int | None, rows: int, is_first: bool = False) -> Data:
     """Credit with one column moved to the end, or to the beginning."""
     if "PLUMBOB_DATA" not in os.environ:
         pytest.skip("PLUMBOB_DATA is not set")
-    return runs.credit(rows, column, is_first)
+    return runs.Effort().credit(rows, column, is_first)
 
 
 def condition(claim: Claim, name: str) -> Condition:

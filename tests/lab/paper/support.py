@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from plumbob.lab.paper.readings import Effort, Study
+from plumbob.lab.paper.runs import Effort
 from plumbob.lab.paper.section7 import EncryptedSample
+from plumbob.lab.paper.study import Study
 
 DIGITS = Study("mnist", "digits-01", (32, 32), epochs=3, scale="standard", row_norm=1000.0, batch_size=32)
 """Bundled images of 0 and 1, under MNIST's name, so that its statements are tried."""

@@ -3,7 +3,6 @@
 And labels where the criterion does not reach: a label party without columns, and batches larger than the columns.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,39 +16,34 @@ from plumbob.lab.attacks.label_only import recover_labels as recover_labels_alon
 from plumbob.lab.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.paper.findings import Curve, ExperimentOutcome, Figure, PaperClaim, judged, kept_claim
-from plumbob.lab.paper.promises import JointRun
+from plumbob.lab.paper.frames import Frame, Outcome, PaperClaim, claim_of_bound, judge
+from plumbob.lab.paper.joint import JointRun
 from plumbob.lab.paper.quality import Released, success
-from plumbob.lab.paper.readings import Effort
-from plumbob.lab.paper.runs import even_split, label_rates, labels_of, trained
+from plumbob.lab.paper.runs import Effort, even_split, label_rates, labels_of, trained
 from plumbob.lab.simulate import Run
 from plumbob.model.logistic import signs_of
 
 CRITERION = Attack("label-sign by the criterion", "features", recover_labels_by_criterion, "Criterion 4.2")
 SPLIT = (11, 12)
 UNIT_ROWS: dict[str, Any] = {"row_norm": 1.0}
-STARTS = ("zero", "small", "xavier", "kaiming", "normal")
 GROWTH_RATE = 0.1
 CREDIT_UNIT = "credit, rows clipped to norm 1"
 CREDIT_LONG = "credit, standardised rows as they are"
 ENDS = "Runs end after three times the printed steps: a curve at three times its bound never failed."
 
 
-def criterion(effort: Effort) -> ExperimentOutcome:
+def criterion(effort: Effort) -> Outcome:
     """Corollary 4.5 and Theorem 4.6: the promised steps beside those in which every sign was right."""
-    rates = _rates(effort)
-    long = [_try(rate, "zero", effort, {}) for rate in rates]
-    growth = _growth_figure(effort)
-    short = _short_rows(effort, "taylor", "Corollary 4.5, Theorem 4.6", "criterion")
-    return ExperimentOutcome(
-        (*short.figures, _long_rows_figure(rates, long), growth),
-        (*short.claims, _printed_claim(long), _growth_claim(growth)),
-    )
+    short, kept = _short_rows(effort, "taylor", "Corollary 4.5, Theorem 4.6", "criterion")
+    long, printed = _long_rows(effort)
+    growth, grows = _growth(effort)
+    return Outcome([short, long, growth], [kept, printed, grows])
 
 
-def minimax(effort: Effort) -> ExperimentOutcome:
+def minimax(effort: Effort) -> Outcome:
     """Theorem E.3: the same under the minimax approximation."""
-    return _short_rows(effort, "minimax", "Theorem E.3", "minimax-criterion")
+    frame, claim = _short_rows(effort, "minimax", "Theorem E.3", "minimax-criterion")
+    return Outcome([frame], [claim])
 
 
 def _rates(effort: Effort) -> tuple[float, ...]:
@@ -57,210 +51,177 @@ def _rates(effort: Effort) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Tried:
-    """One learning rate and start, with a number for each seed: each has its own start, and so its own bound."""
+class Steps:
+    """One run's first steps without a wrong sign, and what bounds them: its start is its own, and so is its bound."""
 
-    promised: list[int]
-    printed: list[int]
+    promised: int
+    printed: int
     """The same bound as the paper prints it, for rows of norm 1."""
-    measured: list[int]
-    """How many first steps have no wrong sign."""
+    measured: int
     row_norm: float
 
-    @property
-    def keeps_promise(self) -> bool:
-        return all(steps >= bound for steps, bound in zip(self.measured, self.promised, strict=True))
 
-    @property
-    def keeps_printed(self) -> bool:
-        return all(steps >= bound for steps, bound in zip(self.measured, self.printed, strict=True))
-
-
-def _try(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoid: str = "taylor") -> Tried:
+def _tried(rate: float, start: str, effort: Effort, keys: dict[str, Any], sigmoid: str = "taylor") -> list[Steps]:
+    """One learning rate and start, for each seed."""
     X, y = effort.credit(1000)
-    allowed = bounds.minimax_safe_steps if sigmoid == "minimax" else bounds.safe_steps
-    found = Tried([], [], [], 1.0)
+    bound = bounds.minimax_safe_steps if sigmoid == "minimax" else bounds.safe_steps
+    found = []
     # From zero nothing is drawn: every seed would do the same.
     for seed in effort.all_seeds if start != "zero" else (1,):
         common = {"start": start, "batches": "full", "seed": seed, "sigmoid": sigmoid, **keys}
         first = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=1, **common)))
         largest = first.largest_scores[0]
-        printed = allowed(rate, largest)
+        printed = bound(rate, largest)
         joint = JointRun.of(Truth.of(trained(SPLIT, X, y, epochs=max(1, 3 * printed), learning_rate=rate, **common)))
-        found = Tried(
-            [*found.promised, allowed(rate, largest, first.row_norm)],
-            [*found.printed, printed],
-            [*found.measured, joint.steps_without_failure()],
-            first.row_norm,
-        )
+        promised = bound(rate, largest, first.row_norm)
+        found.append(Steps(promised, printed, joint.steps_without_failure(), first.row_norm))
     return found
 
 
-def _short_rows(effort: Effort, sigmoid: str, reference: str, name: str) -> ExperimentOutcome:
+def _short_rows(effort: Effort, sigmoid: str, reference: str, name: str) -> tuple[Frame, PaperClaim]:
     """The experiment with rows of norm 1, as the theorems assume."""
-    rates, curves, kept = _rates(effort), list[Curve](), list[bool]()
-    for start in ("zero", "xavier"):
-        found = [_try(rate, start, effort, UNIT_ROWS, sigmoid) for rate in rates]
-        curves.append(Curve.of(f"T_eps, {start}", rates, [one.promised for one in found], True))
-        curves.append(Curve.of(f"measured, {start}", rates, [one.measured for one in found]))
-        kept += [one.keeps_promise for one in found]
     title = f"Steps in which every sign is the label, rows of norm 1, {sigmoid}"
-    figure = Figure(f"{name}-steps", title, "learning rate", "steps", tuple(curves), ENDS, has_logarithmic_x=True)
-    claim = kept_claim(
-        name,
-        reference,
-        f"The criterion is valid for the first T_eps steps, from zero and from a small random start ({sigmoid}).",
-        CREDIT_UNIT,
-        "no wrong sign within T_eps steps, at every learning rate and seed",
-        kept,
-    )
-    return ExperimentOutcome((figure,), (claim,))
+    frame, holds = Frame(f"{name}-steps", title, "learning rate", "steps", ENDS, logarithmic="x"), list[bool]()
+    for start in ("zero", "xavier"):
+        for rate in _rates(effort):
+            found = _tried(rate, start, effort, UNIT_ROWS, sigmoid)
+            frame.add(f"T_eps, {start}", rate, [one.promised for one in found], is_reference=True)
+            frame.add(f"measured, {start}", rate, [one.measured for one in found])
+            holds.append(all(one.measured >= one.promised for one in found))
+    says = f"The criterion is valid for the first T_eps steps, from zero and from a small random start ({sigmoid})."
+    needed = "no wrong sign within T_eps steps, at every learning rate and seed"
+    return frame, claim_of_bound(name, reference, says, CREDIT_UNIT, needed, holds)
 
 
-def _long_rows_figure(rates: Sequence[float], found: Sequence[Tried]) -> Figure:
-    return Figure(
+def _long_rows(effort: Effort) -> tuple[Frame, PaperClaim]:
+    """The same on rows as they are."""
+    frame = Frame(
         "criterion-long-rows",
         "The same on rows as they are: the printed bound breaks, the one with their norm R holds",
         "learning rate",
         "steps",
-        (
-            Curve.of("printed bound (norm 1)", rates, [one.printed for one in found], True),
-            Curve.of("bound with R", rates, [one.promised for one in found], True),
-            Curve.of("measured", rates, [one.measured for one in found]),
-        ),
-        has_logarithmic_x=True,
+        logarithmic="x",
     )
-
-
-def _printed_claim(found: Sequence[Tried]) -> PaperClaim:
-    printed, corrected = sum(one.keeps_printed for one in found), sum(one.keeps_promise for one in found)
-    return PaperClaim(
+    # From zero there is one run for each learning rate.
+    found = {rate: _tried(rate, "zero", effort, {})[0] for rate in _rates(effort)}
+    for rate, steps in found.items():
+        frame.add("printed bound (norm 1)", rate, steps.printed, is_reference=True)
+        frame.add("bound with R", rate, steps.promised, is_reference=True)
+        frame.add("measured", rate, steps.measured)
+    printed = sum(steps.measured >= steps.printed for steps in found.values())
+    corrected = sum(steps.measured >= steps.promised for steps in found.values())
+    row_norm = max(steps.row_norm for steps in found.values())
+    claim = PaperClaim(
         "printed-bound",
         "Corollary 4.5 on the paper's own data",
         "T_eps, printed for rows of norm 1, holds on the data of section 7 too.",
         CREDIT_LONG,
         "no wrong sign within the printed T_eps steps",
-        f"kept at {printed} of {len(found)} learning rates; with R = {found[0].row_norm:.0f} in it at {corrected}",
-        judged(printed == len(found)),
+        f"kept at {printed} of {len(found)} learning rates; with R = {row_norm:.0f} in it at {corrected}",
+        judge(printed == len(found)),
         {"printed": printed, "with_row_norm": corrected, "of": len(found)},
     )
+    return frame, claim
 
 
-def _growth_figure(effort: Effort) -> Figure:
+def _growth(effort: Effort) -> tuple[Frame, PaperClaim]:
+    """Lemma 4.4: how fast the largest score grows."""
+    frame = Frame("criterion-growth", "How the largest score grows (h_t), learning rate 0.1", "step", "h_t")
     X, y = effort.credit(1000)
-    steps, rate = (10 if effort.is_quick else 30), GROWTH_RATE
-    curves = []
+    steps, growths = (10 if effort.is_quick else 30), []
     for start in ("zero", "xavier"):
-        keys: dict[str, Any] = {"epochs": steps, "batches": "full", "learning_rate": rate, "start": start}
-        heights = np.array(JointRun.of(Truth.of(trained(SPLIT, X, y, **keys, **UNIT_ROWS))).largest_scores) + 2.0
-        allowed = heights[0] * bounds.growth(rate) ** np.arange(steps)
-        curves.append(Curve.of(f"bound, {start}", range(1, steps + 1), allowed[:, None].tolist(), True))
-        curves.append(Curve.of(f"measured, {start}", range(1, steps + 1), heights[:, None].tolist()))
-    return Figure(
-        "criterion-growth", "How the largest score grows (h_t), learning rate 0.1", "step", "h_t", tuple(curves)
-    )
-
-
-def _growth_claim(figure: Figure) -> PaperClaim:
-    measured = [np.array(curve.means) for curve in figure.curves[1::2]]
-    largest = max(float((heights[1:] / heights[:-1]).max()) for heights in measured)
-    return PaperClaim(
+        keys: dict[str, Any] = {"epochs": steps, "batches": "full", "learning_rate": GROWTH_RATE, "start": start}
+        joint = JointRun.of(Truth.of(trained(SPLIT, X, y, **keys, **UNIT_ROWS)))
+        heights = np.array(joint.largest_scores) + 2.0
+        for step, height in enumerate(heights):
+            bound = heights[0] * bounds.growth(GROWTH_RATE) ** step
+            frame.add(f"bound, {start}", step + 1, bound, is_reference=True)
+            frame.add(f"measured, {start}", step + 1, height)
+        growths.append(float((heights[1:] / heights[:-1]).max()))
+    claim = PaperClaim(
         "growth",
         "Lemma 4.4",
         "h_t = max abs(score) + 2 grows by at most 1 + eta / 4 per step.",
         CREDIT_UNIT,
         f"never by more than {bounds.growth(GROWTH_RATE):g}",
-        f"by {largest:.4f} at most",
-        judged(largest <= bounds.growth(GROWTH_RATE)),
-        {"largest": largest},
+        f"by {max(growths):.4f} at most",
+        judge(max(growths) <= bounds.growth(GROWTH_RATE)),
+        {"largest": max(growths)},
     )
+    return frame, claim
 
 
-def starts(effort: Effort) -> ExperimentOutcome:
+def starts(effort: Effort) -> Outcome:
     """Lemma 4.7, Theorem 4.8 and "large random initialization": what the start does to the criterion."""
-    epochs = 3 if effort.is_quick else 10
-    found = {
-        words: {start: _start_curve(start, epochs, effort, keys) for start in STARTS}
-        for words, keys in {CREDIT_UNIT: UNIT_ROWS, CREDIT_LONG: {}}.items()
-    }
-    figures = tuple(
-        Figure(
-            f"starts-{name}",
-            f"Criterion 4.2 by start: {words}",
-            "epoch",
-            "labels right",
-            tuple(curves.values()),
-            "",
-            True,
-        )
-        for name, (words, curves) in zip(("unit-rows", "long-rows"), found.items(), strict=True)
+    unit = _starts_frame(effort, "starts-unit-rows", CREDIT_UNIT, UNIT_ROWS)
+    long = _starts_frame(effort, "starts-long-rows", CREDIT_LONG, {})
+    small = min(unit[start].means[0] for start in ("small", "xavier", "kaiming"))
+    claim = PaperClaim(
+        "small-start",
+        "Theorem 4.8",
+        "After a small random start the criterion is valid, as after zero.",
+        CREDIT_UNIT,
+        "every label in the first epoch, for small, Xavier and Kaiming",
+        f"at least {small:.4f}",
+        judge(small == 1.0),
+        {"lowest": small},
     )
-    small = min(found[CREDIT_UNIT][start].means[0] for start in ("small", "xavier", "kaiming"))
-    claims = [
-        PaperClaim(
-            "small-start",
-            "Theorem 4.8",
-            "After a small random start the criterion is valid, as after zero.",
-            CREDIT_UNIT,
-            "every label in the first epoch, for small, Xavier and Kaiming",
-            f"at least {small:.4f}",
-            judged(small == 1.0),
-            {"lowest": small},
-        )
-    ]
-    for words, curves in found.items():
-        first = curves["normal"].means[0]
-        claims.append(
-            PaperClaim(
-                "large-start",
-                "section 4, large random initialisation",
-                "A start from N(0, 1) makes the criterion invalid and so protects labels.",
-                words,
-                "less than 90 % of labels in the first epoch",
-                f"{first:.4f} of the labels",
-                judged(first < 0.9),
-                {"first_epoch": first},
-            )
-        )
-    return ExperimentOutcome(figures, tuple(claims))
+    return Outcome([unit, long], [claim, _large_start(unit, CREDIT_UNIT), _large_start(long, CREDIT_LONG)])
 
 
-def _start_curve(start: str, epochs: int, effort: Effort, keys: dict[str, Any]) -> Curve:
-    X, y = effort.credit(2000)
-    runs = []
-    for seed in effort.all_seeds:
-        released = Released.of(trained(SPLIT, X, y, start=start, epochs=epochs, batch_size=8, seed=seed, **keys))
-        runs.append(success(released.y, released.residuals))
-    return Curve.of(start, range(1, epochs + 1), list(zip(*runs, strict=True)))
+def _starts_frame(effort: Effort, name: str, words: str, keys: dict[str, Any]) -> Frame:
+    frame = Frame(name, f"Criterion 4.2 by start: {words}", "epoch", "labels right", is_share=True)
+    epochs = 3 if effort.is_quick else 10
+    common: dict[str, Any] = {"epochs": epochs, "batch_size": 8, **keys}
+    for start in ("zero", "small", "xavier", "kaiming", "normal"):
+        runs = []
+        for seed in effort.all_seeds:
+            released = Released.of(trained(SPLIT, *effort.credit(2000), start=start, seed=seed, **common))
+            runs.append(success(released.y, released.residuals))
+        for epoch, rates in enumerate(zip(*runs, strict=True), start=1):
+            frame.add(start, epoch, rates)
+    return frame
 
 
-def parties(effort: Effort) -> ExperimentOutcome:
+def _large_start(frame: Frame, words: str) -> PaperClaim:
+    first = frame["normal"].means[0]
+    return PaperClaim(
+        "large-start",
+        "section 4, large random initialisation",
+        "A start from N(0, 1) makes the criterion invalid and so protects labels.",
+        words,
+        "less than 90 % of labels in the first epoch",
+        f"{first:.4f} of the labels",
+        judge(first < 0.9),
+        {"first_epoch": first},
+    )
+
+
+def parties(effort: Effort) -> Outcome:
     """Theorem 4.10: the same among several parties, each feature party by itself."""
     # Columns without repeated values: people who are the same in all of a party's columns cannot be told apart by it.
     X, y = datasets.load("breast-cancer")
     counts = (2, 3) if effort.is_quick else (2, 3, 4, 5)
-    worst: dict[str, list[list[float]]] = {"criterion": [], "own scores subtracted": []}
-    for count in counts:
-        split = even_split(X.shape[1], count)
-        # The batches of an epoch are as large as the fewest columns, the last one too: rows beyond them are left out.
-        batch = min(split[1:])
-        whole = len(y) - len(y) % batch
-        for attack, words in ((CRITERION, "criterion"), (LABEL_SIGN, "own scores subtracted")):
-            found = []
-            for seed in effort.all_seeds:
-                run = trained(split, X[:whole], y[:whole], batch_size=batch, epochs=1, seed=seed, **UNIT_ROWS)
-                found.append(min(_seen_rate(run, attack, party.name) for party in run.model.plan.feature_parties))
-            worst[words].append(found)
-    figure = Figure(
+    frame = Frame(
         "parties",
         "Labels that the least successful feature party reads in one epoch",
         "parties",
         "labels right",
-        tuple(Curve.of(words, counts, values) for words, values in worst.items()),
         "Batches as large as the fewest columns of a feature party; every step lies within T_0.",
         is_share=True,
     )
-    lowest = min(figure.curves[0].means)
+    for attack, words in ((CRITERION, "criterion"), (LABEL_SIGN, "own scores subtracted")):
+        for count in counts:
+            split = even_split(X.shape[1], count)
+            # All batches of an epoch are as large as the fewest columns, the last one too: rows beyond are left out.
+            batch = min(split[1:])
+            whole = len(y) - len(y) % batch
+            found = []
+            for seed in effort.all_seeds:
+                run = trained(split, X[:whole], y[:whole], batch_size=batch, epochs=1, seed=seed, **UNIT_ROWS)
+                found.append(min(_seen_rate(run, attack, party.name) for party in run.model.plan.feature_parties))
+            frame.add(words, count, found)
+    lowest = min(frame["criterion"].means)
     claim = PaperClaim(
         "parties",
         "Theorem 4.10",
@@ -268,10 +229,10 @@ def parties(effort: Effort) -> ExperimentOutcome:
         "breast cancer, rows clipped to norm 1",
         f"every label that the epoch's batches hold, with {counts[0]} to {counts[-1]} parties",
         f"at least {lowest:.4f}",
-        judged(lowest > 0.9999),
+        judge(lowest > 0.9999),
         {"lowest": lowest},
     )
-    return ExperimentOutcome((figure,), (claim,))
+    return Outcome([frame], [claim])
 
 
 def _seen_rate(run: Run, attack: Attack, party: str) -> float:
@@ -284,64 +245,57 @@ def _seen_rate(run: Run, attack: Attack, party: str) -> float:
     return float(np.mean(np.sign(claim.beliefs[rows]) == signs_of(labels_of(run))[rows]))
 
 
-def piecewise(effort: Effort) -> ExperimentOutcome:
+def piecewise(effort: Effort) -> Outcome:
     """Theorem F.2: a piecewise residual shows the right label or, as 0, none."""
-    X, y = effort.credit(2000)
-    epochs = 3 if effort.is_quick else 10
+    keys: dict[str, Any] = {"epochs": 3 if effort.is_quick else 10, "batch_size": 8, "learning_rate": 0.1}
     answered, right = [], []
     for seed in effort.all_seeds:
-        released = Released.of(
-            trained(SPLIT, X, y, sigmoid="piecewise", epochs=epochs, batch_size=8, learning_rate=0.1, seed=seed)
-        )
+        released = Released.of(trained(SPLIT, *effort.credit(2000), sigmoid="piecewise", seed=seed, **keys))
         is_seen = ~np.isclose(released.residuals, 0.0, atol=1e-12)
         is_right = np.sign(-released.residuals) == signs_of(released.y)
         answered.append(is_seen.mean(axis=1))
-        right.append([float(one[seen].mean()) for one, seen in zip(is_right, is_seen, strict=True)])
-    places = range(1, epochs + 1)
-    curves = (
-        Curve.of("residual other than 0", places, np.transpose(answered).tolist()),
-        Curve.of("labels right among them", places, np.transpose(right).tolist()),
-    )
-    lowest = min(curves[1].means)
+        right.append([float(labels[seen].mean()) for labels, seen in zip(is_right, is_seen, strict=True)])
+    frame = Frame("piecewise", "What a piecewise residual shows", "epoch", "share", is_share=True)
+    for epoch in range(keys["epochs"]):
+        frame.add("residual other than 0", epoch + 1, [shares[epoch] for shares in answered])
+        frame.add("labels right among them", epoch + 1, [shares[epoch] for shares in right])
+    seen, lowest = frame["residual other than 0"], min(frame["labels right among them"].means)
     claim = PaperClaim(
         "piecewise-criterion",
         "Theorem F.2",
         "Under the piecewise approximation -sign(f) is the label wherever f is not 0, at all times.",
         CREDIT_LONG,
         "no wrong sign in any epoch",
-        f"{lowest:.4f} right among {curves[0].last:.3f} to {curves[0].means[0]:.3f} of the rows",
-        judged(lowest == 1.0),
-        {"right": lowest, "answered_last": curves[0].last},
+        f"{lowest:.4f} right among {seen.last:.3f} to {seen.means[0]:.3f} of the rows",
+        judge(lowest == 1.0),
+        {"right": lowest, "answered_last": seen.last},
     )
-    figure = Figure("piecewise", "What a piecewise residual shows", "epoch", "share", curves, is_share=True)
-    return ExperimentOutcome((figure,), (claim,))
+    return Outcome([frame], [claim])
 
 
-def no_features(effort: Effort) -> ExperimentOutcome:
+def no_features(effort: Effort) -> Outcome:
     """Theorem 4.1: a label party without columns; labels are unique, and found, far beyond s <= d."""
     X, y = effort.credit()
     sizes = (16, 48) if effort.is_quick else (8, 16, 24, 32, 48, 64, 80)
-    shares, solved = [], []
+    frame = Frame(
+        "no-features",
+        "Batches decoded without a mistake, 23 columns, no column at the label party",
+        "rows in a batch",
+        "share of batches",
+        is_share=True,
+    )
     for size in sizes:
-        found, alone = [], []
+        decoded, solved = [], []
         for seed in effort.all_seeds:
             rows = _drawn_rows(y, size, seed)
             run = trained((0, 23), X[rows], y[rows], start="xavier", batch_size=size, epochs=1, seed=seed)
             answer = recover_labels_alone(View.of(run.transcripts["features"]), seconds=20.0)
             beliefs = answer.beliefs if isinstance(answer, Claim) else np.zeros(size)
-            found.append(float(np.array_equal(np.sign(beliefs), signs_of(labels_of(run)))))
-            alone.append(float(label_rates(run, LABEL_SIGN)["determined"] == 1.0))
-        shares.append(found)
-        solved.append(alone)
-    figure = Figure(
-        "no-features",
-        "Batches decoded without a mistake, 23 columns, no column at the label party",
-        "rows in a batch",
-        "share of batches",
-        (Curve.of("decoded as -1 and +1", sizes, shares), Curve.of("solved as numbers", sizes, solved)),
-        is_share=True,
-    )
-    lowest = min(figure.curves[0].means)
+            decoded.append(float(np.array_equal(np.sign(beliefs), signs_of(labels_of(run)))))
+            solved.append(float(label_rates(run, LABEL_SIGN).determined == 1.0))
+        frame.add("decoded as -1 and +1", size, decoded)
+        frame.add("solved as numbers", size, solved)
+    lowest = min(frame["decoded as -1 and +1"].means)
     claim = PaperClaim(
         "no-features",
         "Theorem 4.1",
@@ -349,10 +303,10 @@ def no_features(effort: Effort) -> ExperimentOutcome:
         f"credit, 23 columns, batches of {sizes[0]} to {sizes[-1]} rows",
         "every batch decoded exactly",
         f"at least {lowest:.0%} of the batches of each size",
-        judged(lowest == 1.0),
+        judge(lowest == 1.0),
         {"lowest": lowest},
     )
-    return ExperimentOutcome((figure,), (claim,))
+    return Outcome([frame], [claim])
 
 
 def _drawn_rows(y: NDArray[np.int64], size: int, seed: int) -> NDArray[np.intp]:
@@ -363,28 +317,23 @@ def _drawn_rows(y: NDArray[np.int64], size: int, seed: int) -> NDArray[np.intp]:
     return np.concatenate([np.array(first, dtype=np.intp), others])
 
 
-def stacked(effort: Effort) -> ExperimentOutcome:
+def stacked(effort: Effort) -> Outcome:
     """Beyond the paper: all steps' equations together, where no batch alone is solvable."""
     X, y = effort.credit(2048 if effort.is_quick else 5120)
     ratios = (0.5, 1.5) if effort.is_quick else (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
-    curves = []
-    settings = {(64, "reshuffled"): ratios, (128, "reshuffled"): ratios, (64, "fixed"): ratios}
-    for (size, kind), places in settings.items():
-        values = []
-        for ratio in places:
-            epochs = max(1, round(ratio * size / SPLIT[1]))
-            run = trained(SPLIT, X, y, batch_size=size, epochs=epochs, batches=kind)
-            values.append([float(label_rates(run, LABEL_STACKED)["auc"])])
-        curves.append(Curve.of(f"batch {size}, {kind}", places, values))
-    figure = Figure(
+    frame = Frame(
         "stacked",
         "Equations of all epochs stacked: AUC of the labels",
         "epochs * columns / batch size",
         "AUC",
-        tuple(curves),
         "The paper's condition is batch size <= 12 columns. The equations of a few epochs together do the same.",
     )
-    reshuffled, fixed = curves[0].last, curves[2].last
+    for size, kind in ((64, "reshuffled"), (128, "reshuffled"), (64, "fixed")):
+        for ratio in ratios:
+            epochs = max(1, round(ratio * size / SPLIT[1]))
+            run = trained(SPLIT, X, y, batch_size=size, epochs=epochs, batches=kind)
+            frame.add(f"batch {size}, {kind}", ratio, label_rates(run, LABEL_STACKED).auc)
+    reshuffled, fixed = (frame[f"batch 64, {kind}"].last for kind in ("reshuffled", "fixed"))
     claim = PaperClaim(
         "stacked",
         "section 5.2, first sentence",
@@ -392,7 +341,7 @@ def stacked(effort: Effort) -> ExperimentOutcome:
         f"credit, {len(X)} rows, 12 columns, batches of 64 and 128",
         "AUC below 0.75 with as many equations as unknowns and more",
         f"AUC {reshuffled:.3f} at batch 64 with {ratios[-1]:g} equations a label; {fixed:.3f} if batches are fixed",
-        judged(reshuffled < 0.75),
+        judge(reshuffled < 0.75),
         {"reshuffled": reshuffled, "fixed": fixed},
     )
-    return ExperimentOutcome((figure,), (claim,))
+    return Outcome([frame], [claim])

@@ -7,8 +7,7 @@ the choices of batch size or the splitting ratio"). So they are rebuilt here fro
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,14 @@ from plumbob.data import Batch, Table, stream
 from plumbob.errors import DataError
 from plumbob.lab.attacks.interface import View
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.paper.findings import Curve
-from plumbob.lab.paper.readings import Effort, ResultStore, Setting, Study
+from plumbob.lab.paper.frames import Curve, Point
+from plumbob.lab.paper.runs import Effort, ResultStore
+from plumbob.lab.paper.study import Setting, Study
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.quality import epoch_weights
 from plumbob.model import metrics
 from plumbob.model.logistic import signs_of
+from plumbob.plan import Plan
 
 METRICS: Mapping[str, str] = {
     "train_accuracy": "training accuracy",
@@ -37,48 +38,36 @@ METRICS: Mapping[str, str] = {
     "attack_balanced": "label attack, balanced accuracy",
     "attack_without_own_scores": "label attack that subtracts its own scores",
 }
+Measured = dict[str, list[float]]
+"""One number per epoch for each of `METRICS`."""
 Curves = dict[Setting, dict[str, Curve]]
 """The curve of each setting and each of `METRICS`."""
 
 
 def curves_of(study: Study, settings: Sequence[Setting], results: ResultStore, effort: Effort) -> Curves:
     """The curves of every setting, over all seeds; what is in the store is not run again."""
-    work = _StudyRuns(study, study.tables("train"), study.tables("test"))
-    total, done = len(settings) * len(effort.all_seeds), 0
-    found: Curves = {}
-    for setting in settings:
-        runs = []
-        for seed in effort.all_seeds:
-            done += 1
-            title = f"{study.name} {setting.preset}: {setting.name}, seed {seed}"
-            effort.tell(f"{title} ({done} of {total})")
-            plan = setting.plan(study, work.rows, seed)
-            key = {"plan": plan.to_toml(), "study": study.identity, "metrics": list(METRICS)}
-            runs.append(results.get_or_run(title, key, partial(work.run, setting, seed)))
-        epochs = range(1, study.epochs + 1)
-        found[setting] = {
-            name: Curve.of(setting.name, epochs, list(zip(*(run[name] for run in runs), strict=True)))
-            for name in METRICS
-        }
-    return found
+    tables, test = study.tables("train"), study.tables("test")
+    wanted = [(setting, seed) for setting in settings for seed in effort.all_seeds]
+    found: dict[Setting, list[Measured]] = {}
+    for place, (setting, seed) in enumerate(wanted, start=1):
+        effort.tell(f"{study.name} {setting.preset}: {setting.name}, seed {seed} ({place} of {len(wanted)})")
+        plan = setting.plan(study, len(tables["label"]), seed)
+
+        def work(plan: Plan = plan, keeps_rows: bool = not setting.has_unit_rows) -> Measured:
+            run = train(plan, tables)
+            if keeps_rows:
+                _refuse_shortened(run, tables)
+            return measure(run, test)
+
+        key = {"plan": plan.to_toml(), "study": study.identity, "metrics": list(METRICS)}
+        found.setdefault(setting, []).append(results.get_or_run(key, Measured, work))
+    return {setting: {name: _curve(runs, name) for name in METRICS} for setting, runs in found.items()}
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _StudyRuns:
-    study: Study
-    train: dict[str, Table]
-    test: dict[str, Table]
-
-    @property
-    def rows(self) -> int:
-        return len(self.train["label"])
-
-    def run(self, setting: Setting, seed: int) -> dict[str, Any]:
-        trained = train(setting.plan(self.study, self.rows, seed), self.train)
-        # Once for each setting: rows do not depend on the seed.
-        if seed == 1 and not setting.has_unit_rows:
-            _refuse_shortened(trained, self.train)
-        return measured(trained, self.test)
+def _curve(runs: Sequence[Measured], name: str) -> Curve:
+    """One metric by epoch, with all seeds as repetitions."""
+    epochs = enumerate(zip(*(run[name] for run in runs), strict=True), start=1)
+    return Curve([Point(float(epoch), values) for epoch, values in epochs])
 
 
 def _refuse_shortened(run: Run, tables: Mapping[str, Table]) -> None:
@@ -121,36 +110,6 @@ class Released:
         return self.residuals - self.own_scores
 
 
-def measured(run: Run, test: Mapping[str, Table]) -> dict[str, list[float]]:
-    """One number per epoch for each of `METRICS`."""
-    released = Released.of(run)
-    plan, parts = run.model.plan, run.model.parts
-    weights = {
-        name: np.array(list(epoch_weights(plan, run.transcripts[name], part.penalties(plan.l2))))
-        for name, part in parts.items()
-    }
-    training: Matrix = np.sum([weights[name] @ run.transcripts[name].X.T for name in parts], axis=0)
-    tested: Matrix = np.sum([weights[name] @ part.encode(test[name]).T for name, part in parts.items()], axis=0)
-    y_test = np.asarray(test[plan.label_party.name].labels)
-    return {
-        "train_accuracy": [metrics.accuracy(released.y, scores) for scores in training],
-        "test_accuracy": [metrics.accuracy(y_test, scores) for scores in tested],
-        "attack": success(released.y, released.residuals),
-        "weight_norm": np.linalg.norm(np.hstack(list(weights.values())), axis=1).tolist(),
-        "test_auc": [metrics.auc(y_test, scores) for scores in tested],
-        "test_balanced_accuracy": [metrics.balanced_accuracy(y_test, scores) for scores in tested],
-        "attack_balanced": [metrics.balanced_accuracy(released.y, -values) for values in released.residuals],
-        "attack_without_own_scores": success(released.y, released.without_own_scores),
-    }
-
-
-@cache
-def majority(study: Study) -> float:
-    """The accuracy of always saying the larger class, on the test rows."""
-    share = float(np.mean(np.asarray(study.tables("test")["label"].labels)))
-    return max(share, 1.0 - share)
-
-
 def _steps(truth: Truth, own: View) -> Iterator[tuple[Batch, Vector, Vector]]:
     """For each step: the batch, the residuals as released to the feature party, and its own scores in them."""
     label = truth.views[truth.plan.label_party.name]
@@ -175,7 +134,37 @@ def _refuse_others(sums: Vector, used: Vector) -> None:
         raise DataError("the residuals do not give the sums of the run; was it trained by another version?")
 
 
+def measure(run: Run, test: Mapping[str, Table]) -> Measured:
+    """What a run reached after each epoch."""
+    released = Released.of(run)
+    plan, parts = run.model.plan, run.model.parts
+    weights = {
+        name: np.array(list(epoch_weights(plan, run.transcripts[name], part.penalties(plan.l2))))
+        for name, part in parts.items()
+    }
+    training: Matrix = np.sum([weights[name] @ run.transcripts[name].X.T for name in parts], axis=0)
+    tested: Matrix = np.sum([weights[name] @ part.encode(test[name]).T for name, part in parts.items()], axis=0)
+    y_test = np.asarray(test[plan.label_party.name].labels)
+    return {
+        "train_accuracy": [metrics.accuracy(released.y, scores) for scores in training],
+        "test_accuracy": [metrics.accuracy(y_test, scores) for scores in tested],
+        "attack": success(released.y, released.residuals),
+        "weight_norm": np.linalg.norm(np.hstack(list(weights.values())), axis=1).tolist(),
+        "test_auc": [metrics.auc(y_test, scores) for scores in tested],
+        "test_balanced_accuracy": [metrics.balanced_accuracy(y_test, scores) for scores in tested],
+        "attack_balanced": [metrics.balanced_accuracy(released.y, -values) for values in released.residuals],
+        "attack_without_own_scores": success(released.y, released.without_own_scores),
+    }
+
+
 def success(y: NDArray[np.int8], values: Matrix) -> list[float]:
     """The share of labels that -sign(value) gives correctly in each epoch (Criterion 4.2), of the rows in a batch."""
     is_read = np.isfinite(values)
     return [metrics.accuracy(y[read], -one[read]) for one, read in zip(values, is_read, strict=True)]
+
+
+@cache
+def majority(study: Study) -> float:
+    """The accuracy of always saying the larger class, on the test rows."""
+    share = float(np.mean(np.asarray(study.tables("test")["label"].labels)))
+    return max(share, 1.0 - share)

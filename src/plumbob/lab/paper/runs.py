@@ -1,10 +1,15 @@
-"""Small runs in the clear, and what an attack reaches on them; experiments and benchmarks share them."""
+"""Small runs in the clear, what an attack reaches on them, and finished work that a second call takes from a folder."""
 
-import time
-from collections.abc import Callable, Sequence
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,15 +18,70 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.data import split_array
 from plumbob.errors import DataError
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.lab.attacks.interface import Attack, Claim, View
+from plumbob.lab.attacks.interface import Attack, Claim, NotApplicable, View
 from plumbob.lab.simulate import Run, train
 from plumbob.model.logistic import partial_residuals, signs_of
-from plumbob.model.metrics import auc, balanced_accuracy
+from plumbob.model.metrics import auc
 from plumbob.plan import PAPER, Plan
+from plumbob.version import __version__
 
 Samples = tuple[Matrix, NDArray[np.int64]]
+T = TypeVar("T")
 
 SMALL_STEPS: dict[str, Any] = {**PAPER, "protocol": "clear", "learning_rate": 0.01, "intercept": False, "seed": 1}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How thorough a reproduction is; passed to every experiment."""
+
+    seeds: int = 5
+    is_quick: bool = False
+    tell: Callable[[str], None] = lambda _: None
+    data_dir: str | None = None
+    """The folder of the larger data sets; None = as the environment says."""
+
+    @property
+    def all_seeds(self) -> range:
+        return range(1, (1 if self.is_quick else self.seeds) + 1)
+
+    def credit(self, rows: int | None = None, column: int | None = None, is_first: bool = False) -> Samples:
+        """Real rows; with `column`, that one stands alone at the end, or at the beginning."""
+        X, y = _credit(self.data_dir)
+        order = [place for place in range(X.shape[1]) if place != column]
+        if column is not None:
+            order = [column, *order] if is_first else [*order, column]
+        return X[:rows, order], y[:rows]
+
+
+@cache
+def _credit(data_dir: str | None) -> Samples:
+    """The credit data, read once: parsing them takes longer than most experiments."""
+    X, y = datasets.load("credit", data_dir=data_dir)
+    return X, y.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class ResultStore:
+    """A folder of finished results, one file each, so that an interrupted command resumes where it stopped."""
+
+    folder: Path
+
+    def get_or_run(self, settings: Mapping[str, Any], kind: type[T], work: Callable[[], T]) -> T:
+        """The stored result of exactly these settings, or else that of the work, which is then stored."""
+        key = json.dumps({**settings, "plumbob": __version__}, sort_keys=True)
+        file = self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.json"
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=kind)
+        except (FileNotFoundError, msgspec.DecodeError):
+            content = msgspec.json.encode(work(), enc_hook=float)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Whole or not at all, whenever it is interrupted.
+        unfinished = file.with_suffix(".part")
+        unfinished.write_bytes(content)
+        os.replace(unfinished, file)
+        # Through JSON, so that a number of numpy's is one of Python's, stored or not.
+        return msgspec.json.decode(content, type=kind)
 
 
 def trained(split: Sequence[int], X: Matrix, y: Any, **keys: Any) -> Run:
@@ -35,25 +95,6 @@ def views_of(split: Sequence[int], data: Samples, **keys: Any) -> dict[str, View
     """Everybody's view of a run on these rows, with the plan's own learning rate and an intercept."""
     usual = {"learning_rate": 0.1, "intercept": True, "seed": 3, "test_only_keys": True, "key_bits": 512}
     return {name: View.of(one) for name, one in trained(split, *data, **(usual | keys)).transcripts.items()}
-
-
-def credit(
-    rows: int | None = None, column: int | None = None, is_first: bool = False, data_dir: str | None = None
-) -> Samples:
-    """Real rows; with `column`, that one stands alone at the end, or at the beginning."""
-    X, y = _credit(data_dir)
-    order = list(range(X.shape[1]))
-    if column is not None:
-        order.remove(column)
-        order = [column, *order] if is_first else [*order, column]
-    return X[:rows, order], y[:rows]
-
-
-@cache
-def _credit(data_dir: str | None) -> Samples:
-    """The credit data, read once: parsing them takes longer than most experiments."""
-    X, y = datasets.load("credit", data_dir=data_dir)
-    return X, y.astype(np.int64)
 
 
 def made_up(rows: int, columns: int, seed: int) -> Samples:
@@ -77,48 +118,47 @@ def labels_of(run: Run) -> NDArray[np.int8]:
     return y
 
 
-def label_rates(run: Run, attack: Attack, party: str = "features") -> dict[str, Any]:
-    """One attack's rates against the truth, with its seconds and conditions."""
-    started = time.perf_counter()
-    claim = attack(View.of(run.transcripts[party]))
+@dataclass(frozen=True)
+class LabelRates:
+    """What one attack on labels reached."""
+
+    rate: float
+    """The share of labels that are right."""
+    auc: float
+    determined: float
+    """The share of rows whose label the equations fix."""
+
+
+def label_rates(run: Run, attack: Attack) -> LabelRates:
+    """The rates of one attack by the feature party against the truth."""
+    claim = attack(View.of(run.transcripts["features"]))
     if not isinstance(claim, Claim):
         raise DataError(f"{attack.name}: expected a claim about labels, got {claim}")
-    y = labels_of(run)
-    is_right = np.sign(np.nan_to_num(claim.beliefs)) == signs_of(y)
-    determined = claim.is_determined
-    return {
-        "rate": float(is_right.mean()),
-        "auc": auc(y, np.nan_to_num(claim.beliefs)),
-        "balanced_accuracy": balanced_accuracy(y, np.nan_to_num(claim.beliefs)),
-        "determined": float(determined.mean()),
-        "rate_where_determined": float(is_right[determined].mean()) if determined.any() else None,
-        "seconds": round(time.perf_counter() - started, 1),
-        "conditions": {condition.name: [condition.value, condition.is_met] for condition in claim.conditions},
-    }
+    y, beliefs = labels_of(run), np.nan_to_num(claim.beliefs)
+    is_right = np.sign(beliefs) == signs_of(y)
+    return LabelRates(float(is_right.mean()), auc(y, beliefs), float(claim.is_determined.mean()))
 
 
-def column_errors(attack: Callable[[View], Any], view: View, truth: Vector) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ColumnErrors:
     """How far a claim about the peer's only column is off, up to one sign."""
-    started = time.process_time()
+
+    largest: float = 1.0
+    """The largest error of a determined row, in standard deviations; 1 where no row is determined."""
+    determined: float = 0.0
+    """The share of rows whose value the equations fix."""
+    conditions: Mapping[str, float] = field(default_factory=dict)
+
+
+def column_errors(attack: Callable[[View], Claim | NotApplicable], view: View, truth: Vector) -> ColumnErrors:
+    """The errors of one attack's claim."""
     claim = attack(view)
-    seconds = time.process_time() - started
     if not isinstance(claim, Claim):
-        return {"not applicable": claim.why}
-    values = claim.values[:, 0]
+        return ColumnErrors()
+    values, is_known = claim.values[:, 0], claim.is_determined
     errors = np.abs(values * (1.0 if np.nansum(values * truth) >= 0 else -1.0) - truth)
-    relative = errors / np.maximum(np.abs(truth), 2.0**-16)
-    known = claim.is_determined
-    return {
-        "rows": len(truth),
-        "answered": float(np.isfinite(values).mean()),
-        "determined": float(known.mean()),
-        "largest relative error of a determined row": float(relative[known].max()) if known.any() else None,
-        "largest error of a determined row, in standard deviations": (
-            float(errors[known].max() / truth.std()) if known.any() else None
-        ),
-        "seconds": round(seconds, 2),
-        "conditions": {item.name: item.value for item in claim.conditions},
-    }
+    largest = float(errors[is_known].max() / truth.std()) if is_known.any() else 1.0
+    return ColumnErrors(largest, float(is_known.mean()), {one.name: one.value for one in claim.conditions})
 
 
 def exact_readings(run: Run, by: str, hook: Hook) -> list[NDArray[np.bool_]]:

@@ -5,93 +5,16 @@ for each plotted epoch. Both are here.
 
 - `figures`: one full-batch update an epoch, so that steps and epochs are the same.
 - `text`: batches of 256 and real epochs.
-
-Finished pieces of work are kept, one file each with the settings that it came from, so that a second call continues
-where the first one ended; if a setting changed, its file is not used again.
 """
 
-import json
-import os
-import re
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from plumbob import datasets
 from plumbob.checking.study import noise_std
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
-from plumbob.lab.paper.runs import Samples, credit
 from plumbob.plan import PAPER, Plan
-from plumbob.version import __version__
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How thorough a reproduction is; passed to every experiment."""
-
-    seeds: int = 5
-    is_quick: bool = False
-    tell: Callable[[str], None] = lambda _: None
-    data_dir: str | None = None
-    """The folder of the larger data sets; None = as the environment says."""
-
-    @property
-    def all_seeds(self) -> range:
-        return range(1, (1 if self.is_quick else self.seeds) + 1)
-
-    def credit(self, rows: int | None = None, column: int | None = None, is_first: bool = False) -> Samples:
-        """Real rows; with `column`, that one stands alone at the end, or at the beginning."""
-        return credit(rows, column, is_first, self.data_dir)
-
-
-NOT_IN_NAMES = re.compile(r"[^a-z0-9.]+")
-
-
-@dataclass(frozen=True)
-class ResultStore:
-    """A folder of finished results, so that an interrupted command resumes where it stopped."""
-
-    folder: Path
-
-    def get_or_run(self, name: str, settings: Mapping[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The stored result of these settings, or else that of the work, which is then stored."""
-        stored = self.result(name, settings)
-        if stored is not None:
-            return stored
-        result = work()
-        self._keep(name, settings, result)
-        return result
-
-    def result(self, name: str, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The result stored under this name, if it came from exactly these settings."""
-        try:
-            stored = json.loads(self._file(name).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
-            return None
-        if not isinstance(stored, dict) or stored.get("settings") != _comparable(settings):
-            return None
-        found: dict[str, Any] = stored["result"]
-        return found
-
-    def _keep(self, name: str, settings: Mapping[str, Any], result: Mapping[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        content = json.dumps({"settings": _comparable(settings), "result": result}, indent=1, allow_nan=False)
-        # Whole or not at all, whenever it is interrupted.
-        unfinished = self._file(name).with_suffix(".part")
-        unfinished.write_text(content, encoding="utf-8")
-        os.replace(unfinished, self._file(name))
-
-    def _file(self, name: str) -> Path:
-        return self.folder / f"{NOT_IN_NAMES.sub('-', name)}.json"
-
-
-def _comparable(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as JSON gives them back, with the version that did the work."""
-    found: dict[str, Any] = json.loads(json.dumps({**settings, "plumbob": __version__}))
-    return found
-
 
 PRESETS = ("figures", "text")
 STARTS = ("xavier", "zero", "kaiming")
@@ -162,28 +85,22 @@ class Setting:
 
     def plan(self, study: Study, rows: int, seed: int) -> Plan:
         """These settings as a plan for this many rows."""
-        noise: dict[str, Any] = {}
+        keys: dict[str, Any] = {**PAPER, "scale": study.scale, "batch_size": study.batch_size}
+        if self.preset == "figures":
+            keys |= {"batches": "full", "batch_size": rows}
         if self.epsilon is not None:
             # T = 30 and G = 1 are the text's, and the plan's defaults; e is the number of epochs really run.
-            noise = {"noise": "heuristic", "epsilon": self.epsilon, "delta": DELTA}
-        batches = {"batches": "full", "batch_size": rows} if self.preset == "figures" else {}
-        return Plan.for_columns(
-            study.split,
-            protocol="clear",
-            row_norm=1.0 if self.has_unit_rows else study.row_norm,
-            epochs=study.epochs,
-            intercept=self.intercept,
-            start=self.start,
-            seed=seed,
-            **{
-                **PAPER,
-                "scale": study.scale,
-                "learning_rate": self.rate,
-                "batch_size": study.batch_size,
-                **batches,
-                **noise,
-            },
-        )
+            keys |= {"noise": "heuristic", "epsilon": self.epsilon, "delta": DELTA}
+        keys |= {
+            "protocol": "clear",
+            "row_norm": 1.0 if self.has_unit_rows else study.row_norm,
+            "epochs": study.epochs,
+            "learning_rate": self.rate,
+            "intercept": self.intercept,
+            "start": self.start,
+            "seed": seed,
+        }
+        return Plan.for_columns(study.split, **keys)
 
 
 def settings_of(preset: str, is_quick: bool) -> list[Setting]:

@@ -1,0 +1,133 @@
+"""The results of the paper's experiments as a page, as figures in files, and as tables."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from plumbob import counting
+from plumbob.lab.paper.frames import COLUMNS, Frame, PaperClaim, agreement
+from plumbob.report import templates
+from plumbob.report.charts import Chart, svg
+from plumbob.report.quality import Fact
+
+
+@dataclass(frozen=True)
+class Group:
+    """Figures that belong together; a folded group is opened by those who want it."""
+
+    heading: str
+    frames: Sequence[Frame]
+    is_folded: bool = False
+
+    @property
+    def charts(self) -> list[Chart]:
+        return [frame.chart for frame in self.frames]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The results for one reading, or for one theorem."""
+
+    heading: str
+    sentences: Sequence[str]
+    groups: Sequence[Group]
+
+
+@dataclass(frozen=True)
+class Book:
+    """All results of one command."""
+
+    name: str
+    title: str
+    about: str
+    claims: Sequence[PaperClaim]
+    chapters: Sequence[Chapter]
+    tables: Sequence[Frame]
+    """All curves, including those that are not drawn."""
+    facts: Sequence[Fact] = field(default_factory=list)
+
+    @property
+    def frames(self) -> list[Frame]:
+        """The figures that are drawn, in order."""
+        return [frame for chapter in self.chapters for group in chapter.groups for frame in group.frames]
+
+
+@dataclass(frozen=True)
+class PaperPage:
+    """Everything that the page shows."""
+
+    title: str
+    about: str
+    in_short: Sequence[str]
+    facts: Sequence[Fact]
+    statements: Sequence[Sequence[PaperClaim]]
+    """The claims of each statement, one for each reading."""
+    chapters: Sequence[Chapter]
+
+
+def page_of(book: Book, seconds: float) -> str:
+    """The reproduced figures and claims as one HTML page."""
+    names = dict.fromkeys(claim.name for claim in book.claims)
+    counts = [
+        Fact("statements of the paper that agree", agreement(book.claims, of_the_paper=True), "of those tried"),
+        Fact("statements of ours that agree", agreement(book.claims, of_the_paper=False), "beyond the paper"),
+    ]
+    page = PaperPage(
+        title=book.title,
+        about=book.about,
+        in_short=[*in_short(book), f"This call took {counting.seconds(seconds)}."],
+        facts=[*counts, *book.facts],
+        statements=[[claim for claim in book.claims if claim.name == name] for name in names],
+        chapters=book.chapters,
+    )
+    return templates.page_of("paper.html", page, "plumbob.lab.paper")
+
+
+def in_short(book: Book) -> Iterator[str]:
+    """A sentence on how many statements agree, of the paper and of ours, and one on each that does not."""
+    papers, ours = (agreement(book.claims, of_the_paper) for of_the_paper in (True, False))
+    yield f"Agree with what was measured: {papers} of the paper's statements that were tried, {ours} of our own."
+    for claim in book.claims:
+        if claim.verdict == "disagrees":
+            yield f"Not so ({claim.reading}): {claim.says}"
+
+
+def lines_of(book: Book) -> list[str]:
+    """What a terminal shows: each claim with its verdict, and all in short."""
+    claims = [f"{claim.verdict:9} {claim.name} ({claim.reading}): {claim.measured}" for claim in book.claims]
+    return [*claims, "", *in_short(book)]
+
+
+def write(book: Book, out: Path, seconds: float) -> list[Path]:
+    """Write every file of a book; returns its figures'."""
+    figures = {out / "figures" / f"{frame.name}.svg": svg(frame.chart) for frame in book.frames}
+    claims = [asdict(claim) for claim in book.claims]
+    files = {
+        out / "index.html": page_of(book, seconds),
+        out / "claims.csv": claims_csv(book.claims),
+        out / "claims.json": json.dumps(claims, indent=2, allow_nan=False) + "\n",
+        out / "curves.csv": _csv(COLUMNS, [row for frame in book.tables for row in frame.rows()]),
+        **figures,
+    }
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return list(figures)
+
+
+def claims_csv(claims: Sequence[PaperClaim]) -> str:
+    """The claims as the text of claims.csv."""
+    rows = [{**asdict(claim), "values": json.dumps(dict(claim.values), sort_keys=True)} for claim in claims]
+    return _csv([one.name for one in fields(PaperClaim)], rows)
+
+
+def _csv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="raise")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
