@@ -20,7 +20,7 @@ from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import AlignmentParty
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.participant import Participant
 
 SIDE, OTHER = "label", "features"
 COMMON = 0.8

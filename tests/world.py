@@ -52,12 +52,12 @@ from plumbob.party.sealing import AuditorKeys
 from plumbob.party.verbs.align import IntersectionOptions, intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Message, decode
 from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.frozen.messages import ALIGNMENTS, SHARES, TRAININGS, rows_of
 from tests.protocol.support import Tables, made_up, signers_of, tables_for

@@ -36,11 +36,11 @@ from plumbob.plan import Plan
 from plumbob.protocol import messages
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Hello
+from plumbob.protocol.journal import KEYS, SqliteJournal
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.openings import packed, unpacked
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares.shape import ELEMENT_BYTES
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import RunFolder
 from tests.crypto.support import seeded
 from tests.fuzz import lattice
@@ -260,7 +260,6 @@ def read_journal(path: Path) -> None:
     journal = SqliteJournal(path)
     try:
         journal.identity()
-        journal.handed_on()
         journal.resumed()
         journal.link_state("shop")
         journal.draws(root=bytes(32))
@@ -275,9 +274,9 @@ def honest_journal() -> bytes:
     journal = SqliteJournal(path)
     journal.note("identity", b"ab" * 16)
     journal.keep("shop", b"a message", bytes(32))
-    journal.hand_on({"key": b"k"}, {1: b"needed"})
+    journal.finish(KEYS, {"key": b"k"}, {1: b"needed", 2: b"needed later"})
     journal.sending("shop", Message(Kind.SEED_SHARE, 1, 0, b"another"), bytes(32))
-    journal.finish(1, {"loss": b"1"}, {"weights": b"2"})
+    journal.finish(1, {"weights": b"2"}, {})
     journal.flush()
     journal.close()
     with closing(sqlite3.connect(path)) as database:

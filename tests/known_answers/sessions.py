@@ -20,7 +20,7 @@ from plumbob.party.signature import PURPOSE, MessageSigner, PlanSignature, swap_
 from plumbob.plan import Plan
 from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.alignment import AlignmentParty
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import party_at
 from plumbob.protocol.prediction import Answerer, Asker
 from tests.frozen.messages import ARBITER, EXCHANGE, QUERIES, SHARES, rows_of

@@ -16,7 +16,7 @@ from plumbob.party import evidence, replay, training
 from plumbob.party.home import Home
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, party_at
 from plumbob.protocol.shares.training import SharesParty
 from tests.party.verbs import Organisations

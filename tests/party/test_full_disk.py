@@ -13,7 +13,7 @@ import pytest
 
 from plumbob.errors import ROOM_ADVICE, JournalError
 from plumbob.plan import Plan
-from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.protocol.journal import SqliteJournal
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, tables_for, trained
 

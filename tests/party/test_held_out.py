@@ -14,8 +14,8 @@ from plumbob.party.scores import write_scores
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.train import has_room_for_all, next_commands
 from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.openings import RowLimit
-from plumbob.protocol.sqlite_journal import SqliteJournal
 
 
 def test_held_out_rows_are_counted_once_for_a_run(tmp_path: Path) -> None:

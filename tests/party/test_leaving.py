@@ -9,8 +9,8 @@ import pytest
 from plumbob.errors import DataError, TransportError
 from plumbob.net.greeting import Greeting, Purpose
 from plumbob.party.conversation import conversation
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.world import PATIENCE, Switchboard, later
 
 

@@ -21,8 +21,8 @@ from plumbob.party.party_run import PartyRun, party_run_at
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.row_noise import spending_of_a_run
-from plumbob.protocol.sqlite_journal import SqliteJournal
 
 PART = RowSpending(0.02, 1e-12)
 

@@ -15,9 +15,9 @@ from plumbob.lab.simulate import Run
 from plumbob.party.home import Home
 from plumbob.party.rows import keep_aligned
 from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.journal import SqliteJournal, read_contents
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.prediction import Served
-from plumbob.protocol.sqlite_journal import SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.verbs import Command, Organisations
 from tests.protocol.support import made_up, plan_for, tables_for, trained

@@ -18,10 +18,11 @@ from plumbob.party.kept_seals import FOLDER
 from plumbob.party.statements import sign_statement, statement_mistakes, write_statement
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan
+from plumbob.protocol import signing
 from plumbob.protocol.account import LAST, SIGNATURE_BYTES
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable
 from tests.party.test_replay import changed_head, copied, kept_run, kind_in, records_in, resealed, world_of
@@ -70,16 +71,16 @@ class SpoilingLink:
 @contextmanager
 def spoiling(purpose: str) -> Iterator[None]:
     """The label party spoils its last seal."""
-    honest = Participant.seal
+    honest = signing.seal
 
-    def seal(self: Participant, step: int, names: Any = None) -> None:
-        if self.name == "label" and step == (LAST if purpose == "train" else 2):
-            for peer in self._signing(names):
-                self.channels[peer]._link = SpoilingLink(self.channels[peer]._link)
-        honest(self, step, names)
+    def seal(one: Participant, step: int, names: Any = None) -> None:
+        if one.name == "label" and step == (LAST if purpose == "train" else 2):
+            for peer in signing._signing(one, names):
+                one.channels[peer]._link = SpoilingLink(one.channels[peer]._link)
+        honest(one, step, names)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Participant, "seal", seal)
+        patch.setattr(signing, "seal", seal)
         yield
 
 

@@ -10,7 +10,7 @@ from plumbob.net.greeting import Greeting
 from plumbob.party import status
 from plumbob.party.conversation import conversation
 from plumbob.party.status import Waiting
-from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.protocol.journal import SqliteJournal
 
 
 @dataclass

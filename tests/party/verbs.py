@@ -29,10 +29,10 @@ from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.training import SharesParty
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 from tests.party.processes import PATIENCE, context
 from tests.world import free_port
@@ -224,8 +224,8 @@ def strike(moment: Literal["pass", "write"], number: int, blow: int) -> None:
     """From now on, this process gets that signal where the journal of a run has come so far."""
     finish, execute, writes = SqliteJournal.finish, SqliteJournal._execute, itertools.count()
 
-    def on_finish(journal: SqliteJournal, step: int, result: Any, state: Any) -> None:
-        finish(journal, step, result, state)
+    def on_finish(journal: SqliteJournal, step: int, state: Any, needs: Any) -> None:
+        finish(journal, step, state, needs)
         if (moment, number) == ("pass", step):
             os.kill(os.getpid(), blow)
 

@@ -29,8 +29,8 @@ from plumbob.party.signature import MessageSigner
 from plumbob.plan import PAPER, Plan
 from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind, Message, decode
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AnyParty, TrainingParty, party_at
 
 Labels = NDArray[np.int64]

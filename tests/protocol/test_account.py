@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from plumbob.protocol.handshake import Hello, Participant
+from plumbob.protocol import signing
+from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import run_to_its_quality
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import party_at
 from tests.protocol.support import Wire, changing, made_up, outcomes, plan_for, seated, tables_for
 
@@ -22,13 +24,13 @@ def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
     parties = {name: party_at(one, tables[name]) for name, one in participants.items()}
     with pytest.MonkeyPatch.context() as patch:
         if unsigned:
-            seal = Participant.seal
+            seal = signing.seal
 
             def sealed(one: Participant, step: int, names: Any = None) -> None:
                 if one.name != unsigned:
                     seal(one, step, names)
 
-            patch.setattr(Participant, "seal", sealed)
+            patch.setattr(signing, "seal", sealed)
         return outcomes({name: partial(run_to_its_quality, one) for name, one in parties.items()}, participants)
 
 

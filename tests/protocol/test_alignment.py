@@ -16,8 +16,9 @@ from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import DOMAIN, MOST_IDS, TERMS, Alignment, AlignmentParty, AlignmentTerms
 from plumbob.protocol.blinding import Blinder
-from plumbob.protocol.handshake import Participant, agree
+from plumbob.protocol.handshake import agree
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.participant import Participant
 from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, uniformity
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0)

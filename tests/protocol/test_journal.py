@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from plumbob.errors import JournalError, LocalProtocolError
-from plumbob.protocol.bodies import LONG
 from plumbob.protocol.channel import digest_of
+from plumbob.protocol.journal import KEYS, LONG, Resumed, SqliteJournal
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from tests.fuzz.decoders import honest_journal, read_journal
 
 
@@ -42,7 +41,7 @@ def drawn_and_finished(path: Path, steps: int = 6) -> list[bytes]:
         journal.begin(step)
         draws.leave_set_up(b"")
         sent_by(journal, b"a message")
-        journal.finish(step, {}, {"draws": draws.advance(b"")})
+        journal.finish(step, {"draws": draws.advance(b"")}, {})
         links.append(draws.link)
     journal.begin(steps + 1)
     sent_by(journal, b"the last message")
@@ -122,7 +121,7 @@ def test_a_message_is_kept_if_its_step_is_over_before_the_peer_has_it(tmp_path: 
     sent_by(journal, early)
     sent_by(journal, late)
     journal.confirm("peer", 2)
-    journal.finish(1, {}, {"state": b""})
+    journal.finish(1, {"state": b""}, {})
     journal.begin(2)
     sent_by(journal, b"under way")
     journal.close()
@@ -140,19 +139,19 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     journal = SqliteJournal(path)
     sent_by(journal, b"setting up")
-    journal.begin_keys()
+    journal.begin(KEYS)
     draws = journal.draws()
     draws.open(b"session", b"seed")
     journal.open_chain(draws)
     drawn, needs = draws.link, {1: os.urandom(32), 2: os.urandom(32)}
     sent_by(journal, b"keys")
     assert traces(path, drawn)
-    journal.hand_on({"channel": b"after the keys"}, needs)
+    journal.finish(KEYS, {"channel": b"after the keys"}, needs)
     journal.begin(1)
     sent_by(journal, b"first step")
     assert not traces(path, drawn)
     assert all(traces(path, need) for need in needs.values())
-    journal.finish(1, {}, {"channel": b"after the step"})
+    journal.finish(1, {"channel": b"after the step"}, {})
     journal.begin(2)
     sent_by(journal, b"second step")
     assert not traces(path, needs[1])
@@ -160,9 +159,9 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     assert not traces(path, b"after the keys")
     journal.close()
     journal = SqliteJournal(path)
-    assert journal.handed_on() == ({"channel": b"after the step"}, {2: needs[2]})
+    assert journal.resumed() == Resumed(1, {"channel": b"after the step"}, {2: needs[2]})
     journal.forget()
-    assert journal.handed_on() is None
+    assert journal.resumed() is None
     assert not traces(path, needs[2])
     journal.close()
 
@@ -183,9 +182,9 @@ DAMAGE = (
     "UPDATE facts SET value = 7 WHERE name = 'identity'",
     "UPDATE facts SET value = x'ff' WHERE name = 'identity'",
     "UPDATE facts SET value = x'c1' WHERE name = 'state'",
-    "UPDATE results SET data = 5",
-    "UPDATE received SET place = x'00'",
-    "UPDATE received SET place = x'00000000ffffffffffffffffffffffffffffffff'",
+    "UPDATE facts SET value = 'x' WHERE name = 'finished'",
+    "UPDATE received SET phase = 0, body = 7",
+    "UPDATE received SET phase = 0, body = 'x'",
 )
 
 

@@ -21,9 +21,9 @@ from plumbob.errors import (
 )
 from plumbob.plan import Level, Plan, settings
 from plumbob.protocol.channel import said_by
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares import shape as shares_shape
 from plumbob.protocol.shares.shape import PULLED, RunShape, most_opened_bits
 from plumbob.protocol.shares.training import SharesParty
@@ -280,13 +280,14 @@ def test_keys_vanish_with_their_last_pass(
     split: tuple[int, ...], passes: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The journal lists a key under the last pass that needs it, and nothing is opened before all of them are gone."""
-    listed, hand_on = [], Participant.hand_on
+    listed, finish = [], Participant.finish_step
 
-    def recorded(self: Participant, needs: Mapping[int, bytes]) -> None:
-        listed.append(sorted(needs))
-        hand_on(self, needs)
+    def recorded(self: Participant, step: int, state: Any = None, needs: Mapping[int, bytes] | None = None) -> None:
+        if needs:
+            listed.append(sorted(needs))
+        finish(self, step, state, needs)
 
-    monkeypatch.setattr(Participant, "hand_on", recorded)
+    monkeypatch.setattr(Participant, "finish_step", recorded)
     plan = lattice_plan(split, epochs=3)
     trained(plan, instead=dict.fromkeys([party.name for party in plan.learners], EndsWithoutKeys))
     assert listed == [passes] * len(split)

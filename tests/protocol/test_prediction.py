@@ -23,10 +23,12 @@ from plumbob.errors import (
 )
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant, agree
+from plumbob.protocol import signing
+from plumbob.protocol.handshake import agree
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART, RowLimit
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.prediction import Answerer, Asker, Served, SessionLedger
 from plumbob.protocol.scoring import MODULUS, SCORE_BYTES, OpenedScoring
 from tests.protocol.support import Wire, changing, made_up, outcomes, plan_for, seated, tables_for, trained, uniformity
@@ -373,7 +375,7 @@ def test_one_party_of_several_at_its_limit(opened: str) -> None:
 
 def test_a_signature_withheld_before_the_second_query_opens_nothing() -> None:
     """Whoever does not sign what it got and asked so far gets no further answer."""
-    wire, seal = Wire(), Participant.seal
+    wire, seal = Wire(), signing.seal
 
     def sealed(one: Participant, step: int, names: Any = None) -> None:
         if (one.name, step) != ("label", 2):
@@ -382,7 +384,7 @@ def test_a_signature_withheld_before_the_second_query_opens_nothing() -> None:
         one.channels["features"].send(Kind.QUERY, 3, bytes(16))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Participant, "seal", sealed)
+        patch.setattr(signing, "seal", sealed)
         run = run_of(TWO, protocol="shares", open="never")
         ends = predicted(run, [[1], [2]], wire, signed=True).ends
     assert len(wire.bodies(Kind.SCORE_SHARE)) == 1

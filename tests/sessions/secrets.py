@@ -12,8 +12,8 @@ import pytest
 from plumbob.crypto import Draws
 from plumbob.crypto.lattice import OwnerKey
 from plumbob.data import Table
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.openings import PairMasks
-from plumbob.protocol.sqlite_journal import SqliteJournal
 
 SAID_TO_PEERS = ("nonce", "share of the seed", "share of the start", "test of a key", "proof of a key")
 """Drawn to be said, some of it after a commitment."""
@@ -100,12 +100,12 @@ class Secrets:
                 self.add(masks.name, key)
             return mask(masks, *place)
 
-        def on_finish(journal: SqliteJournal, step: int, result: Any, state: Mapping[str, bytes]) -> None:
+        def on_finish(journal: SqliteJournal, phase: int, state: Mapping[str, bytes], needs: Any) -> None:
             for what, data in state.items():
                 if what.startswith(("weights of", "velocity of")):
                     pieces = (data[start : start + PIECE] for start in range(0, len(data), PIECE))
                     self.shares[self.owner(journal)].update(piece for piece in pieces if len(set(piece)) > PIECE // 3)
-            finish(journal, step, result, state)
+            finish(journal, phase, state, needs)
 
         def on_settle(journal: SqliteJournal, calculated: Any) -> Any:
             for name, values in calculated.items():

@@ -17,7 +17,7 @@ from plumbob.errors import DataError, JournalError
 from plumbob.party.conversation import Conversation
 from plumbob.party.home import Home
 from plumbob.plan import Plan
-from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.verbs import Organisations
 from tests.world import PATIENCE, SESSIONS, Ends, EventJournal, Killed, World, failure, simulated

@@ -31,7 +31,7 @@ from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import ReliableLink
 from plumbob.party.status import Waiting, Watch
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.sqlite_journal import SqliteJournal
+from plumbob.protocol.journal import SqliteJournal
 
 PARTING_SECONDS = 60.0
 MOMENT = 0.1  # Seconds for which one peer is awaited before the others are listened to.

@@ -37,12 +37,12 @@ from plumbob.party.home import Home
 from plumbob.party.sealing import Auditor, AuditorKeys, SealedContents, SealedFile
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.outcome import account_record
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares.sizes import total_bytes
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.version import __version__
 
 FORMAT = 3

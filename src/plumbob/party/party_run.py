@@ -27,12 +27,12 @@ from plumbob.plan import PROTOCOLS, Plan
 from plumbob.plan.writing import marks_of
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.protocol.openings import ASSUMED_ROWS
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares.scoring import largest_reply
 from plumbob.protocol.shares.sizes import largest_body
-from plumbob.protocol.sqlite_journal import SqliteJournal
 
 if TYPE_CHECKING:
     from plumbob.party.evidence import Keeping

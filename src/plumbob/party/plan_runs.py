@@ -21,7 +21,7 @@ from plumbob.net.identity import make_private_folder
 from plumbob.party.conversation import MET
 from plumbob.party.home import Home
 from plumbob.plan import Plan
-from plumbob.protocol.sqlite_journal import JournalContents, SqliteJournal, read_contents
+from plumbob.protocol.journal import JournalContents, SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder
 
 SHORT = 12  # Characters of a plan's hash in a folder's name.

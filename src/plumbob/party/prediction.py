@@ -16,9 +16,10 @@ from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.party_run import ROOM, PartyRun
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.openings import RowLimit
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.prediction import (
     BEYOND_ITS_OWN,
     BEYOND_THE_PLAN,
@@ -30,7 +31,6 @@ from plumbob.protocol.prediction import (
 )
 from plumbob.protocol.scoring import ROWS_AT_ONCE, SCORE_BYTES
 from plumbob.protocol.shares.scoring import largest_reply
-from plumbob.protocol.sqlite_journal import SqliteJournal
 
 SECONDS_TO_HEAR = 10.0
 

@@ -37,8 +37,8 @@ from plumbob.party.home import Home
 from plumbob.plan import Party, Plan, unready_evidence
 from plumbob.plan.encodings import ENCODING_KEYS, DraftedEncoding, TableSize, row_budget, tried_bins
 from plumbob.protocol.channel import Channel
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
-from plumbob.protocol.sqlite_journal import SqliteJournal
 
 LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
 LONGEST_PLAN = 2**16

@@ -35,10 +35,10 @@ from plumbob.party.statements import FORMAT
 from plumbob.plan import Plan
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, Seal, SessionAccount, digest_of_rows
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import Journal
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.outcome import run_to_its_quality
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
 from plumbob.run_folder import RunFolder
 from plumbob.version import __version__

@@ -13,7 +13,7 @@ from plumbob.party.party_run import PartyRun
 from plumbob.party.scores import keep_scores
 from plumbob.party.signature import swap_signatures
 from plumbob.party.status import Status
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import (
     HELD_OUT,
     account_record,
@@ -23,8 +23,8 @@ from plumbob.protocol.outcome import (
     run_to_its_quality,
     weights_alone,
 )
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 

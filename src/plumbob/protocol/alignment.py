@@ -36,8 +36,9 @@ from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol.account import hash_fields
 from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel, said_by
-from plumbob.protocol.handshake import Participant, confirm, greet_peers
+from plumbob.protocol.handshake import confirm, greet_peers
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.points import SortedPoints, are_sorted, shuffled
 
 CHUNK = 1 << 14
@@ -149,7 +150,7 @@ class AlignmentParty:
 
     def _end_step(self) -> None:
         self._done += 1
-        self.participant.finish_step(self._done, {}, {})
+        self.participant.finish_step(self._done)
         self.participant.begin_step(self._done + 1)
         if self._progress is not None:
             self._progress(self._done, max(self._done, self._known_steps))

@@ -5,33 +5,26 @@ Every step is one message to every peer and one from every peer. Whatever differ
 
 import hmac
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-from plumbob.crypto.draws import Draws
 from plumbob.data import seed_from_int
-from plumbob.errors import IdentityError, RemoteProtocolError
-from plumbob.plan import Plan
+from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.account import (
     HASH_BYTES,
     Numbers,
-    Seal,
-    SessionAccount,
-    Signer,
     digest_of_numbers,
     hash_fields,
-    seal_bytes,
 )
-from plumbob.protocol.channel import Channel
-from plumbob.protocol.journal import NO_JOURNAL, Journal, Resumed, State
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import PairMasks
+from plumbob.protocol.participant import Participant
 
 if TYPE_CHECKING:
-    from plumbob.privacy.rows import RowSpending
+    pass
 
 HELLO = struct.Struct("<32sQ")  # A nonce, and how many rows.
 X25519_BYTES = 32  # Of a public key.
@@ -59,169 +52,6 @@ class Hello:
         """The inverse of `to_bytes`, of a body whose length was checked."""
         nonce, rows = HELLO.unpack_from(body)
         return cls(nonce, rows, body[HELLO.size :])
-
-
-@dataclass(frozen=True, repr=False)
-class Participant:
-    """What a party works with: its name, the plan, a channel to each peer, and what it draws from."""
-
-    name: str
-    plan: Plan
-    channels: Mapping[str, Channel]
-    draws: Draws
-    threads: int | None = None
-    """How many threads it may use; None = every core."""
-    cluster: str = ""
-    """ray://HOST:PORT of this party's own cluster, which makes its large answers."""
-    journal: Journal = NO_JOURNAL
-    account: SessionAccount = field(default_factory=SessionAccount)
-    held_out_key: bytes = b""
-    """The key that draws held-out rows by their ids; empty = the session's seed, so that every run draws anew."""
-    spend_rows: "Callable[[RowSpending], None]" = lambda spending: None
-    """Called with what a run costs for each row before anything that depends on one leaves; it may refuse the run."""
-    keep_seal: Callable[[str, int], None] = lambda peer, step: None
-    """Called with a party and a step when it has signed everything so far, so that its signature can be shown later."""
-
-    def __post_init__(self) -> None:
-        self.draws.heard = self._heard
-
-    def _heard(self) -> bytes:
-        """Hashes of what came from every peer so far, in the order of their names."""
-        return b"".join(self.channels[peer].received_hash for peer in sorted(self.channels))
-
-    def _carried(self) -> bytes:
-        """Hashes of what came from and what was sent to every peer so far."""
-        return b"".join(self.channels[peer].sent_hash for peer in sorted(self.channels)) + self._heard()
-
-    @property
-    def data_peers(self) -> dict[str, Channel]:
-        """Channels to the peers that hold rows: to all of them, but in a study with somebody who has none."""
-        return dict(self.channels)
-
-    def send_all(self, kind: Kind, body: bytes) -> None:
-        for channel in self.data_peers.values():
-            channel.send(kind, 0, body)
-
-    def receive_all(self, kind: Kind, size: int = HASH_BYTES) -> dict[str, bytes]:
-        return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
-
-    def open_chain(self, session: bytes, seed: bytes) -> None:
-        """From now on, draw from a chain that nobody could choose alone."""
-        if self.draws.open(session, seed):
-            self.journal.open_chain(self.draws)
-
-    # What this party answers for.
-
-    def fix_numbers(self, calculated: Numbers) -> Numbers:
-        """Commit to the numbers to calculate with, and return them once everybody has committed."""
-        numbers, salt = self.journal.settle(calculated), self.draws.of("salt of the numbers").draw(HASH_BYTES)
-        own = hash_fields(b"numbers", salt, digest_of_numbers(numbers))
-        peers = self.account.peers_of(self.name)
-        for peer in peers:
-            self.channels[peer].send(Kind.NUMBERS, 0, own)
-        self.account.add(self.name, own)
-        for peer in peers:
-            self.account.add(peer, self.channels[peer].receive(Kind.NUMBERS, 0, HASH_BYTES))
-        return numbers
-
-    def mark(self) -> None:
-        """Note what we have sent so far: a peer that signs need not have received anything later."""
-        self.account.marks = {peer: channel.sent_hash for peer, channel in self.channels.items()}
-
-    def meet(self, step: int, names: Iterable[str] | None = None) -> None:
-        """Sign everything so far and check what the others signed; among these peers, or all."""
-        peers = self._signing(names)
-        self.mark()
-        self.seal(step, peers)
-        self.check_seals(step, peers)
-        if self.account.signer is not None:
-            self.account.refuse_other_versions(peers)
-
-    def seal(self, step: int, names: Iterable[str] | None = None) -> None:
-        """Sign everything so far, for these peers or for all."""
-        account = self.account
-        if account.signer is None:
-            return
-        streams = {
-            peer: (self.channels[peer].sent_hash, self.channels[peer].received_hash)
-            for peer in account.peers_of(self.name)
-        }
-        unsigned = Seal(account.all_commitments(), streams)
-        signature = account.signer.sign(unsigned.to_sign(account.session, self.name, step))
-        account.seals[self.name] = replace(unsigned, signature=signature)
-        self.keep_seal(self.name, step)
-        for peer in self._signing(names):
-            self.channels[peer].send(Kind.SEAL, step, account.seals[self.name].to_bytes())
-
-    def check_seals(self, step: int, names: Iterable[str] | None = None) -> None:
-        """Check that these peers, or all, signed what we sent up to the last mark and what we got from them."""
-        if self.account.signer is not None:
-            for peer in self._signing(names):
-                self._check_seal(step, peer, self.account.signer)
-
-    def _check_seal(self, step: int, peer: str, signer: Signer) -> None:
-        account, channel = self.account, self.channels[peer]
-        seal = Seal.from_bytes(channel.receive(Kind.SEAL, step, seal_bytes(len(account.names))), account.peers_of(peer))
-        try:
-            signer.verify(peer, seal.to_sign(account.session, peer, step), seal.signature)
-        except IdentityError:
-            raise RemoteProtocolError(
-                f"{peer}: its signature over the messages so far does not hold, so the run ends here; what was opened "
-                "before this step stays opened. Start over with --new"
-            ) from None
-        if seal.commitments != account.all_commitments():
-            raise RemoteProtocolError(
-                f"{peer}: it was told other commitments than we were, so some party tells two versions and the run "
-                "ends here; start over with --new"
-            )
-        if seal.streams[self.name] != (channel.received_hash, account.marks[peer]):
-            raise RemoteProtocolError(
-                f"{peer}: the two sides' message logs differ, so their results would too; start over with --new"
-            )
-        account.seals[peer] = seal
-        self.keep_seal(peer, step)
-
-    def _signing(self, names: Iterable[str] | None) -> list[str]:
-        return [name for name in self.account.names if name != self.name and (names is None or name in names)]
-
-    # Steps.
-
-    def begin_step(self, step: int) -> None:
-        """Start a step: from now on, messages and draws belong to it."""
-        self.journal.begin(step)
-        self.draws.leave_set_up(self._carried())
-
-    def begin_keys(self) -> None:
-        """Start the keys, which are agreed on between the set-up and the first step."""
-        self.journal.begin_keys()
-        self.draws.leave_set_up(self._carried())
-
-    def hand_on(self, needs: Mapping[int, bytes]) -> None:
-        """Hand on, for each later step, what it needs of the keys."""
-        self.journal.hand_on({**self.channel_states(), "draws": self.draws.advance(self._carried())}, needs)
-
-    def finish_step(self, step: int, result: State, state: State) -> None:
-        """Write into the journal what the step left, and everything that the next one depends on."""
-        kept = {**state, **self.channel_states(), "draws": self.draws.advance(self._carried())}
-        self.journal.finish(step, result, kept)
-
-    def take_up(self) -> Resumed | None:
-        """Restore the channels from the last start; None if no step was finished."""
-        resumed = self.journal.resumed()
-        if resumed is None:
-            return None
-        self.restore_channels(resumed.state)
-        return resumed
-
-    def channel_states(self) -> dict[str, bytes]:
-        """The state of each channel, on which its next message depends."""
-        return {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
-
-    def restore_channels(self, state: State) -> None:
-        """Restore each channel, and the source of draws."""
-        for peer, channel in self.channels.items():
-            channel.restore(state[f"channel/{peer}"])
-        self.draws.restore(state["draws"])
 
 
 @dataclass(frozen=True, repr=False)
@@ -340,3 +170,16 @@ def _pair_key(secret: X25519PrivateKey, body: bytes, session: Session, names: li
             f"{peer}: its pair key is a point of small order; everybody could guess ours"
         ) from None
     return hash_fields(b"pair", session.identity, *map(str.encode, names), shared)
+
+
+def fix_numbers(participant: Participant, calculated: Numbers) -> Numbers:
+    """Commit to the numbers to calculate with, and return them once everybody has committed."""
+    numbers, salt = participant.journal.settle(calculated), participant.draws.of("salt of the numbers").draw(HASH_BYTES)
+    own = hash_fields(b"numbers", salt, digest_of_numbers(numbers))
+    peers = participant.account.peers_of(participant.name)
+    for peer in peers:
+        participant.channels[peer].send(Kind.NUMBERS, 0, own)
+    participant.account.add(participant.name, own)
+    for peer in peers:
+        participant.account.add(peer, participant.channels[peer].receive(Kind.NUMBERS, 0, HASH_BYTES))
+    return numbers

@@ -17,10 +17,11 @@ from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.model.logistic import fit_logistic
 from plumbob.plan import Plan
+from plumbob.protocol import signing
 from plumbob.protocol.account import LAST
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.openings import shows_quality
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AnyParty, TrainingParty
 from plumbob.protocol.scoring import ROWS_AT_ONCE, scoring_of
 from plumbob.record import FINISHED, PartyRecord, RunRecord
@@ -113,7 +114,7 @@ def run_to_its_quality(party: AnyParty) -> Vector | None:
     party.run()
     scores = _held_out_scores(party) if isinstance(party, TrainingParty) else None
     # The last signatures: a run without them is not settled, and has no result.
-    party.participant.meet(LAST)
+    signing.meet(party.participant, LAST)
     return scores
 
 

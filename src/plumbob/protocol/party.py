@@ -25,10 +25,11 @@ from plumbob.plan.protocols import Protocol
 from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.account import Numbers
-from plumbob.protocol.handshake import Participant, Session, agree
-from plumbob.protocol.journal import Resumed, State
+from plumbob.protocol.handshake import Session, agree, fix_numbers
+from plumbob.protocol.journal import KEYS, Resumed, State
 from plumbob.protocol.openings import ENTRY_INTEGER_BITS, columns_of
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 
 Quantity = TypeVar("Quantity")
 AfterStep = Callable[[Batch, int], None]
@@ -73,14 +74,17 @@ class TrainingParty(AnyParty):
     def run(self) -> None:
         """Run the whole training, from the greeting on; after a restart, what is left of it."""
         self.set_up()
-        finished = self.take_up()
+        resumed = self.participant.take_up()
+        self.settle_keys(resumed)
+        if resumed is not None and resumed.phase != KEYS:
+            self.restore(resumed)
         steps = all_steps(len(self.shard), self.plan)
         for batch in batches(self.session.seed, len(self.shard), self.plan):
-            if batch.step <= finished:
+            if resumed is not None and batch.step <= resumed.phase:
                 continue
             self.participant.begin_step(batch.step)
             self.step(batch)
-            self.participant.finish_step(batch.step, self.result(), self.state())
+            self.participant.finish_step(batch.step, self.state())
             if self._progress is not None:
                 self._progress(batch, steps)
         self.participant.begin_step(steps + 1)
@@ -97,7 +101,7 @@ class TrainingParty(AnyParty):
         for piece in store.pieces(len(self.shard)):
             encoding.encode(self.shard.X[piece], "features")
         self.start = self.weights = own_start(self.participant, self.session, self.columns)
-        self.take_numbers(self.participant.fix_numbers(self.own_numbers()))
+        self.take_numbers(fix_numbers(self.participant, self.own_numbers()))
         self.prepare()
 
     def own_rows(self) -> Shard:
@@ -126,25 +130,13 @@ class TrainingParty(AnyParty):
         """Calculate with the numbers that were settled; floating point is settled as it is."""
         self.start = self.weights = numbers["start"]
 
-    def take_up(self) -> int:
-        """Restore the last step that an earlier start finished, and return its number; 0 if there is none."""
-        resumed = self.participant.take_up()
-        if resumed is None:
-            return 0
-        self.restore(resumed)
-        return resumed.step
-
-    def result(self) -> State:
-        """What the step just done leaves, beside the state: nothing, unless a party reads something in it."""
-        return {}
-
     @abstractmethod
     def state(self) -> State:
         """The state that the next step depends on, beyond what `set_up` makes."""
 
     @abstractmethod
     def restore(self, resumed: Resumed) -> None:
-        """Take up the state after the last finished step, and the results of all."""
+        """Take up the state after the last finished step."""
 
     def use(self, name: str, step: int, value: Quantity) -> Quantity:
         """A named quantity just before this party uses it: unchanged. The red team's party overrides it."""
@@ -152,7 +144,10 @@ class TrainingParty(AnyParty):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make keys, and whatever else must be there before the first step."""
+        """Make whatever must be there before the keys."""
+
+    def settle_keys(self, resumed: Resumed | None) -> None:
+        """Agree on the keys of all steps, or take those that an earlier start left."""
 
     @abstractmethod
     def step(self, batch: Batch) -> None:

@@ -20,11 +20,13 @@ from plumbob.arrays import Vector
 from plumbob.counting import counted
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, LocalProtocolError, RemoteProtocolError
+from plumbob.protocol import signing
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant, agree
+from plumbob.protocol.handshake import agree
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import RowLimit, refuse_beyond
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.scoring import Scoring, scoring_of
 
 ROW = struct.Struct("<Q")
@@ -81,7 +83,7 @@ class Asker:
             sign_last(self.participant, self._step)
             raise BudgetExceededError(f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals)}")
         scores = self._scoring.collect(self._step, rows)
-        self.participant.finish_step(self._step, {}, {})
+        self.participant.finish_step(self._step)
         return scores
 
     def end(self) -> None:
@@ -161,7 +163,7 @@ class Answerer:
             scoring.answer(queries + 1, query.rows)
             queries, rows = queries + 1, rows + len(query.rows)
             # What was answered need not be kept: a session that breaks off starts over.
-            self.participant.finish_step(queries, {}, {})
+            self.participant.finish_step(queries)
         sign_last(self.participant, queries + 1)
         return Served(queries, rows)
 
@@ -243,4 +245,4 @@ def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
 
 def sign_last(participant: Participant, step: int) -> None:
     """Sign for the last time: what nobody signs, nobody answers for."""
-    participant.meet(step)
+    signing.meet(participant, step)

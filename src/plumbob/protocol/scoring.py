@@ -9,10 +9,12 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.data import Table
 from plumbob.errors import RemoteProtocolError
-from plumbob.protocol.handshake import Participant, Session, agree_pair_masks
+from plumbob.protocol import signing
+from plumbob.protocol.handshake import Session, agree_pair_masks, fix_numbers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import SCORE_PART, packed, unpacked
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
@@ -48,15 +50,15 @@ class OpenedScoring:
         self._participant = participant
         # Whole numbers, as they travel: processors differ in the last bits of a floating-point product.
         own = SCORE_PART.encode(part.partial_scores(table), "own parts of the scores").values
-        self._own = participant.fix_numbers({"scores": own})["scores"]
+        self._own = fix_numbers(participant, {"scores": own})["scores"]
         self.pair_masks = agree_pair_masks(participant, session)
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
         total, peers = [0] * len(rows), self._participant.data_peers
-        self._participant.meet(step, [self._participant.name, *peers])
+        signing.meet(self._participant, step, [self._participant.name, *peers])
         size = SCORE_BYTES * len(rows)
         shares = [channel.receive(Kind.SCORE_SHARE, step, size) for channel in peers.values()]
-        self._participant.check_seals(step, peers)
+        signing.check_seals(self._participant, step, peers)
         for body in shares:
             total = [(a + b) % MODULUS for a, b in zip(total, unpacked(body, SCORE_BYTES), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
@@ -66,11 +68,11 @@ class OpenedScoring:
         return SCORE_PART.decode(self._own[list(rows)] + np.array(sums))
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
-        self._participant.meet(step, [self._participant.name, *self._participant.data_peers])
+        signing.meet(self._participant, step, [self._participant.name, *self._participant.data_peers])
         own = self._own[list(rows)].tolist()
         hidden = self.pair_masks.hidden(self._asker, step, own, rows, repeat(MODULUS))
         self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, packed(hidden, SCORE_BYTES))
-        self._participant.seal(step, [self._asker])
+        signing.seal(self._participant, step, [self._asker])
 
     @property
     def _asker(self) -> str:

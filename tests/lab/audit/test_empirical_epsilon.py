@@ -24,7 +24,7 @@ from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.label_noise import LabelReleases
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.participant import Participant
 
 RUNS = 4000
 FEWER_RUNS, FEWEST_RUNS = 2500, 1500  # Where as many steps a run, or a larger leak, show as much.

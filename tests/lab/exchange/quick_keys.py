@@ -14,7 +14,7 @@ from plumbob.lab.exchange.paillier import PrivateKey, PublicKey
 from plumbob.lab.exchange.primitive import engine_of
 from plumbob.lab.exchange.profiles import profile_of
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.participant import Participant
 from tests.crypto.support import seeded
 
 MADE: dict[tuple[str, int], PrivateKey] = {}

@@ -8,8 +8,9 @@ import pytest
 from plumbob.errors import KeyRefusedError, RemoteProtocolError
 from plumbob.lab.exchange.primitive import admit_key, make_key, offer_key
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant, Session
+from plumbob.protocol.handshake import Session
 from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.participant import Participant
 from tests.protocol.support import Wire, changing, mirroring, plan_for, seated, together
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0, key_bits=768)

@@ -25,9 +25,11 @@ from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import admit_from, admit_key, engine_of, make_key, offer_key
 from plumbob.model import logistic
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Participant, greet_peers
+from plumbob.protocol import signing
+from plumbob.protocol.handshake import fix_numbers, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of, shows_quality
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AnyParty
 
 
@@ -82,10 +84,10 @@ class ArbitratedParty(GradientParty):
         mask = self._mask(len(enc_sums))
         arbiter = self.participant.channels[arbiter_of(self.plan)]
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
-        self.participant.mark()
-        self.participant.seal(batch.step, [arbiter_of(self.plan)])
+        signing.mark(self.participant)
+        signing.seal(self.participant, batch.step, [arbiter_of(self.plan)])
         body = arbiter.receive(Kind.OPENED_SUMS, batch.step, self.slots.opened_bytes)
-        self.participant.check_seals(batch.step, [arbiter_of(self.plan)])
+        signing.check_seals(self.participant, batch.step, [arbiter_of(self.plan)])
         sums = self.use("opened sums", batch.step, self.slots.unpack(self.slots.from_bytes(body), mask))
         return self.widths.decode_sums(sums)
 
@@ -132,7 +134,7 @@ class Arbiter(AnyParty):
     def run(self) -> None:
         """Decrypt what each party sends, step by step."""
         identity, rows = greeted(self.participant)
-        self.participant.fix_numbers({})
+        fix_numbers(self.participant, {})
         key = self.key = make_key(self.participant)
         offer_key(self.participant, identity, key)
         training_rows = self.training_rows = rows - self.plan.held_out(rows)
@@ -142,30 +144,29 @@ class Arbiter(AnyParty):
             for name in self.participant.channels
             if columns_of(self.plan, name)
         }
-        resumed = self.participant.take_up()
-        results = [] if resumed is None else resumed.results
-        for step in range(len(results) + 1, all_steps(training_rows, self.plan) + 1):
+        results = []
+        for step in range(1, all_steps(training_rows, self.plan) + 1):
             self.participant.begin_step(step)
             read = {}
             for name, layout in slots.items():
                 opened = self._open(key, layout, name, step)
                 if self.plan.unmasked_gradients_for_the_arbiter:
                     read[name] = widths.decode_sums(layout.unpack(opened, public_mask(layout))).tobytes()
-            self.participant.finish_step(step, read, {})
+            self.participant.finish_step(step)
             results.append(read)
         self.participant.begin_step(len(results) + 1)
         if shows_quality(self.plan, rows):
-            self.participant.fix_numbers({})
+            fix_numbers(self.participant, {})
         self.sums = {name: np.array([np.frombuffer(read[name]) for read in results]) for name in results[-1]}
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
         channel = self.participant.channels[name]
-        self.participant.mark()
+        signing.mark(self.participant)
         data = channel.receive(Kind.MASKED_SUMS, step, slots.replies * key.public.ciphertext_bytes)
-        self.participant.check_seals(step, [name])
+        signing.check_seals(self.participant, step, [name])
         opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
         channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
-        self.participant.seal(step, [name])
+        signing.seal(self.participant, step, [name])
         return opened
 
 

@@ -23,8 +23,8 @@ from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.label_noise import LabelReleases
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.journal import Resumed, State
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty
 
 # One party's part of a score stays below this in a run that converges; the sigmoid is flat long before.
@@ -49,19 +49,14 @@ class GradientParty(TrainingParty):
     def read_sums(self, batch: Batch) -> Vector:
         """Take one step; returns the sums that this party could read."""
 
-    def result(self) -> State:
-        noise = {"noise": self.returned_noise[-1].tobytes()} if self.returned_noise else {}
-        return {"sums": self.sums[-1].tobytes(), **noise}
-
     def state(self) -> State:
         return {"weights": self.weights.tobytes(), "noise draws": self.noise_draws.to_bytes(8, "little")}
 
     def restore(self, resumed: Resumed) -> None:
-        self.sums = [np.frombuffer(result["sums"]) for result in resumed.results]
-        self.returned_noise = [np.frombuffer(result["noise"]) for result in resumed.results if "noise" in result]
+        """Take up the weights; what earlier steps read is not read again."""
         self.weights = np.frombuffer(resumed.state["weights"])
         self.noise_draws = int.from_bytes(resumed.state["noise draws"], "little")
-        for batch in islice(batches(self.session.seed, len(self.shard), self.plan), resumed.step):
+        for batch in islice(batches(self.session.seed, len(self.shard), self.plan), resumed.phase):
             self.spend(batch)
 
     @property

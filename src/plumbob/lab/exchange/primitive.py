@@ -18,8 +18,9 @@ from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey
 from plumbob.lab.exchange.profiles import profile_of
 from plumbob.lab.exchange.proof import ROOTS, ProofContext, admit_paillier, prove
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant, Session
+from plumbob.protocol.handshake import Session
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.participant import Participant
 
 
 @dataclass(frozen=True, repr=False)

@@ -34,9 +34,9 @@ from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, SessionAccount
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.outcome import account_record, party_record, run_record, run_to_its_quality
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at, party_class
 from plumbob.protocol.shares.scoring import SharedScoring
 from plumbob.record import RunRecord

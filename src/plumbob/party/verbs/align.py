@@ -21,8 +21,8 @@ from plumbob.party.rows import (
 from plumbob.party.status import Status
 from plumbob.party.verbs import Align
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.report.progress import StepProgress
 from plumbob.verb import Caller, Result
 from plumbob.verb.flags import plan_argument, plan_of

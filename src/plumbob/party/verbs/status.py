@@ -12,7 +12,7 @@ from plumbob.party.home import Home
 from plumbob.party.plan_runs import is_met, journal_contents, open_journal
 from plumbob.party.status import Status, read_status
 from plumbob.party.verbs import Forget
-from plumbob.protocol.sqlite_journal import JournalContents
+from plumbob.protocol.journal import JournalContents
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 from plumbob.verb import Result

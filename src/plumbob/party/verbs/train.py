@@ -15,8 +15,8 @@ from plumbob.party.rows import aligned_table
 from plumbob.party.scores import quality_in_words
 from plumbob.party.verbs import Train
 from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.openings import most_scored_rows, shows_quality
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import RunFolder

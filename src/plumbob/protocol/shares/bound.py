@@ -11,8 +11,9 @@ from itertools import combinations
 from plumbob.crypto.lattice import Engine, OwnerKey, TestedKey, local, make_request
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.account import HASH_BYTES, hash_fields
-from plumbob.protocol.handshake import Participant, Session
+from plumbob.protocol.handshake import Session
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares.keys import Keys, agree_keys
 from plumbob.protocol.shares.shape import Product, RunShape
 

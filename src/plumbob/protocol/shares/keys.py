@@ -19,8 +19,9 @@ from plumbob.crypto.lattice import MOST_TESTS, Engine, KeyProof, KeyTest, OwnerK
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import KEYS, Resumed
 from plumbob.protocol.messages import Kind
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares.shape import Product
 
 COMMITMENT_BYTES = 32  # Of one to the answer in a test of a key.
@@ -57,24 +58,25 @@ class Keys:
         return self.own[product].seed if product in self.own else self.tested[product].public
 
 
-def settled_keys(
-    participant: Participant, keys: Keys, channels: Mapping[str, Channel], products: Iterable[Product]
+def settle_keys(
+    participant: Participant,
+    keys: Keys,
+    channels: Mapping[str, Channel],
+    products: Iterable[Product],
+    resumed: Resumed | None,
 ) -> None:
     """Fill in the keys of a whole run: agreed on now, or as an earlier start left them, without finished passes.
 
     The last thing before the first pass: what a key is made of leaves the journal with the last pass that needs it.
     """
     listed = [product for product in products if participant.name in product.parties]
-    found = participant.journal.handed_on()
-    if found is not None:
-        state, needs = found
-        participant.restore_channels(state)
-        _restore(keys, listed, participant.name, needs)
+    if resumed is not None:
+        _restore(keys, listed, participant.name, resumed.needs)
         return
-    participant.begin_keys()
+    participant.begin_step(KEYS)
     agree_keys(participant, keys, channels, listed)
     passes = sorted({product.last for product in listed})
-    participant.hand_on({number: _needed(listed, keys, number) for number in passes})
+    participant.finish_step(KEYS, needs={number: _needed(listed, keys, number) for number in passes})
 
 
 def _needed(products: Sequence[Product], keys: Keys, number: int) -> bytes:

@@ -30,9 +30,9 @@ from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.plan import Plan
 from plumbob.protocol.channel import Channel, said_by
-from plumbob.protocol.handshake import Participant
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares.keys import Keys
 from plumbob.protocol.shares.shape import Product, RunShape
 

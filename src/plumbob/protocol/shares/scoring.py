@@ -19,11 +19,13 @@ from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table, store
 from plumbob.errors import DataError
 from plumbob.plan import Plan
+from plumbob.protocol import signing
 from plumbob.protocol.channel import said_by
-from plumbob.protocol.handshake import Participant, Session, agree, agree_pair_masks
+from plumbob.protocol.handshake import Session, agree, agree_pair_masks, fix_numbers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, PairMasks, columns_of
 from plumbob.protocol.part import ModelPart
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.scoring import ROWS_AT_ONCE
 from plumbob.protocol.shares.bound import BoundEnd
 from plumbob.protocol.shares.products import ColumnHolders
@@ -71,7 +73,7 @@ class SharedScoring:
         self.ends = {peer: part.bound.ends[peer] for peer in self.holders.peers}
         self.shape = RunShape(self.plan, part.training_rows)
         self.session = session
-        self._predicted = self.participant.fix_numbers({"rows": self._entries(part)})["rows"]
+        self._predicted = fix_numbers(self.participant, {"rows": self._entries(part)})["rows"]
         self.pair_masks = agree_pair_masks(self.participant, session)
 
     def _entries(self, part: ModelPart) -> lattice.Small:
@@ -90,7 +92,7 @@ class SharedScoring:
         cut = self._cut_scores(step, rows)
         channels, size = self.holders.channels, OPENED_SCORES.size(len(rows))
         shares = {peer: channel.receive(Kind.SCORE_SHARE, step, size) for peer, channel in channels.items()}
-        self.participant.check_seals(step, self.holders.names)
+        signing.check_seals(self.participant, step, self.holders.names)
         return OPENED_SCORES.opened(cut, shares)
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
@@ -99,12 +101,12 @@ class SharedScoring:
             cut = self._cut_scores(step, piece)
             hidden = self.pair_masks.hidden(label, step, cut, piece.tolist(), repeat(1 << OPENED_SCORES.bits))
             self.holders.channels[label].send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
-            self.participant.seal(step, [label])
+            signing.seal(self.participant, step, [label])
 
     def _cut_scores(self, step: int, rows: NDArray[np.intp]) -> list[int]:
         """This party's share of some rows' scores, cut, once everybody has signed; after `prepare_prediction`."""
         cut = self._cut(self._shared_scores(step, self._predicted[rows]))
-        self.participant.meet(step, self.holders.names)
+        signing.meet(self.participant, step, self.holders.names)
         return cut
 
     def _shared_scores(self, step: int, entries: lattice.Small) -> NDArray[np.uint64]:

@@ -31,6 +31,7 @@ from plumbob.crypto.lattice.interface import Angles
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
+from plumbob.protocol import signing
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import agree_pair_masks
 from plumbob.protocol.journal import Resumed, State
@@ -39,7 +40,7 @@ from plumbob.protocol.openings import WEIGHTS, PairMasks, Share, packed, unpacke
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
 from plumbob.protocol.shares.bound import Bound, bind_shares
-from plumbob.protocol.shares.keys import Keys, settled_keys
+from plumbob.protocol.shares.keys import Keys, settle_keys
 from plumbob.protocol.shares.products import ColumnHolders, Pass
 from plumbob.protocol.shares.series import shared_series
 from plumbob.protocol.shares.shape import (
@@ -100,8 +101,11 @@ class SharesParty(TrainingParty):
         self.row_noise = self._drawn_noise()
         self.pair_masks = agree_pair_masks(self.participant, self.session)
         self.share_start()
-        self.keys, self.register = Keys(self.engine, self.session.identity), lattice.Register()
-        settled_keys(self.participant, self.keys, self.holders.channels, self.shape.keyed_products)
+        self.register = lattice.Register()
+
+    def settle_keys(self, resumed: Resumed | None) -> None:
+        self.keys = Keys(self.engine, self.session.identity)
+        settle_keys(self.participant, self.keys, self.holders.channels, self.shape.keyed_products, resumed)
 
     def _drawn_noise(self) -> NDArray[np.int64] | None:
         """This party's noise on every coordinate of every pass, the label party's columns first; None without any.
@@ -328,15 +332,15 @@ class SharesParty(TrainingParty):
             supplied = self.use("supplied share", 0, self.held)
             self.bound = bind_shares(self.participant, self.engine, self.session, self.shape, supplied)
             return
-        self.participant.meet(0)
+        signing.meet(self.participant, 0)
         for peer, channel in self.holders.channels.items():
             cut = self._cut(self.held[peer])
             hidden = self.pair_masks.hidden(peer, 0, cut, range(len(cut)), repeat(1 << WEIGHTS.bits))
             channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(hidden))
-        self.participant.seal(0)
+        signing.seal(self.participant, 0)
         channels, size = self.holders.channels, WEIGHTS.size(self.columns)
         missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0, size) for peer, channel in channels.items()}
-        self.participant.check_seals(0)
+        signing.check_seals(self.participant, 0)
         self.weights = WEIGHTS.opened(self._cut(self.held[self.holders.name]), missing)
 
     def _cut(self, share: Share) -> Share:

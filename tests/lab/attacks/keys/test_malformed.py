@@ -23,7 +23,7 @@ from plumbob.lab.exchange.packing import centred
 from plumbob.lab.exchange.paillier import PrivateKey, PublicKey, Sendable
 from plumbob.lab.exchange.primitive import engine_of
 from plumbob.lab.exchange.primitive import make_key as make_honest_key
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.participant import Participant
 from tests.crypto.support import seeded
 from tests.lab.attacks.keys.support import ROWS, Owner, attack_plan, score
 from tests.lab.exchange.malformed import best_root

@@ -21,9 +21,9 @@ from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.net import Data
 from plumbob.party import training
 from plumbob.party.party_run import PartyRun
-from plumbob.protocol.handshake import Participant
+from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
-from plumbob.protocol.sqlite_journal import SqliteJournal
 from plumbob.run_folder import JOURNAL
 from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.protocol.support import outcomes, plan_for, tables_for
