@@ -3,8 +3,11 @@
 Mutual TLS 1.3 with pinned certificates. Nothing of a caller is parsed before its certificate has proved who it is;
 until then it has a deadline, and few may wait at a time (`strangers`). Dialling continues until the connector is
 closed: a connection that ends is dialled again, with growing pauses while that fails.
+
+All of it is one event loop in one thread: a task for each caller, each peer that is dialled, and each connection.
 """
 
+import asyncio
 import logging
 import os
 import random
@@ -12,17 +15,18 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TypeVar
 
 from plumbob.errors import IdentityError, TransportError
 from plumbob.net import tls, wire
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import Certificate, Identity, now
 from plumbob.net.memory import Data
-from plumbob.net.strangers import Strangers, await_hello, interrupt
-from plumbob.net.tls import Deadline, Peer, open_tunnel
+from plumbob.net.reach import reach
+from plumbob.net.strangers import Strangers
+from plumbob.net.tls import Peer, TlsStream
 from plumbob.net.wire import Timeouts, Wire
 
 
@@ -52,6 +56,8 @@ __all__ = ["Connection", "Connector", "Peer", "Timeouts"]
 MOST_CONNECTIONS_A_PEER = 4
 MOST_TOLD_REFUSALS = 256
 
+T = TypeVar("T")
+
 log = logging.getLogger("plumbob.net")
 
 
@@ -60,7 +66,7 @@ def _log_refusal(sentence: str) -> None:
 
 
 class Connector:
-    """Listens and dials in background threads from `open` to `close`.
+    """Listens and dials in the background from `open` to `close`.
 
     `on_connection` is called in a thread of its own for every connection, whoever dialled; it may keep the thread or
     return at once. `on_refusal` gets one sentence for people, once per reason. Dialling continues after a refusal,
@@ -88,15 +94,17 @@ class Connector:
         self._on_refusal = on_refusal
         self._timeouts = timeouts
         _refuse_wrong_peers(identity, self._peers, listen)
-        self._closed = threading.Event()
-        self._lock = threading.Lock()
         self._listener: socket.socket | None = None
-        self._strangers = Strangers()
-        self._dialled: set[socket.socket] = set()
-        self._live: dict[str, list[Wire]] = {peer.name: [] for peer in self._peers}
         self._reasons: dict[str, TransportError] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        # The loop's own.
+        self._closing = asyncio.Event()
+        self._strangers = Strangers()
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Those that accept, greet and dial; every live connection has one of its own."""
+        self._live: dict[str, dict[Wire, asyncio.Task[None]]] = {peer.name: {} for peer in self._peers}
         self._told: set[str] = set()
-        self._threads: list[threading.Thread] = []
 
     @property
     def address(self) -> str | None:
@@ -109,160 +117,127 @@ class Connector:
     def open(self) -> None:
         """Start and return at once. IdentityError for our own certificate, TransportError for a port in use."""
         _refuse_stale(self._identity.certificate)
+        context = tls.server_context(self._identity, self._peers)
         if self._listen is not None:
             self._listener = _listening(self._listen)
-            self._start(self._accept_callers, self._listener, tls.server_context(self._identity, self._peers))
-        for peer in self._peers:
-            if peer.address is not None:
-                self._start(self._keep_dialling, peer, Address.parse(peer.address))
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(
+            target=self._run, args=(self._loop, context), name="plumbob network", daemon=True
+        )
+        self._thread.start()
 
     def close(self) -> None:
-        """End every connection and thread; returns when they have ended, or soon will by themselves."""
-        self._closed.set()
-        self._strangers.close()
-        with self._lock:
-            for sock in self._dialled:
-                interrupt(sock)
-            live = [connection for connections in self._live.values() for connection in connections]
-            threads = list(self._threads)
-        if self._listener is not None:
-            interrupt(self._listener)
-        for connection in live:
-            connection.close()
-        end = time.monotonic() + self._timeouts.closing
-        for thread in threads:
-            if thread is not threading.current_thread():
-                thread.join(max(end - time.monotonic(), 0))
+        """End every connection; returns when they have ended, or soon will by themselves."""
+        if self._loop is not None and self._thread is not None:
+            # Closed twice, the second time finds no loop.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._closing.set)
+            self._thread.join()
         if self._listener is not None:
             self._listener.close()
 
     def why_not(self, peer: str) -> TransportError | None:
         """Why the last attempt at this peer failed: an IdentityError if only a person can change it."""
-        with self._lock:
-            return self._reasons.get(peer)
+        return self._reasons.get(peer)
 
-    def _start(self, work: Callable[..., None], *arguments: object) -> None:
-        thread = threading.Thread(target=work, args=arguments, name="plumbob connector", daemon=True)
-        with self._lock:
-            self._threads = [old for old in self._threads if old.is_alive()]
-            # Inside the lock: a thread that was not started yet cannot be waited for.
-            thread.start()
-            self._threads.append(thread)
+    # From here on: the loop's thread alone.
+
+    def _run(self, loop: asyncio.AbstractEventLoop, context: ssl.SSLContext) -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(self._work(context))
+
+    async def _work(self, context: ssl.SSLContext) -> None:
+        """Do everything until the connector is closed, and then end it."""
+        if self._listener is not None:
+            self._listener.setblocking(False)
+            self._start(self._accept_callers(self._listener, context))
+        for peer in self._peers:
+            if peer.address is not None:
+                self._start(self._keep_dialling(peer, Address.parse(peer.address)))
+        await self._closing.wait()
+        for task in self._tasks:
+            task.cancel()
+        live = [(connection, task) for connections in self._live.values() for connection, task in connections.items()]
+        for connection, _ in live:
+            connection.part()
+        await asyncio.gather(*self._tasks, *(task for _, task in live), return_exceptions=True)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     # Callers.
 
-    def _accept_callers(self, listener: socket.socket, context: ssl.SSLContext) -> None:
-        while not self._closed.is_set():
+    async def _accept_callers(self, listener: socket.socket, context: ssl.SSLContext) -> None:
+        while True:
             try:
-                caller, address = listener.accept()
+                caller, address = await asyncio.get_running_loop().sock_accept(listener)
             except OSError as error:
                 # No more file descriptors, or a caller that left again: neither may end the listening.
-                if not self._closed.is_set():
-                    log.debug("accepting a caller failed (%s)", type(error).__name__)
-                    self._closed.wait(0.05)
+                log.debug("accepting a caller failed (%s)", type(error).__name__)
+                await asyncio.sleep(0.05)
                 continue
-            try:
-                self._start(self._greet_caller, caller, str(address[0]), context)
-            except RuntimeError:
-                # The system has no thread left for this caller; the next one may find one.
-                log.warning("a caller was sent away, because no thread could be started for it")
-                caller.close()
+            self._start(self._greet_caller(caller, str(address[0]), context))
 
-    def _greet_caller(self, caller: socket.socket, source: str, context: ssl.SSLContext) -> None:
-        deadline = Deadline(self._timeouts.handshake)
-        connection, where = None, f"a caller from {source}"
+    async def _greet_caller(self, caller: socket.socket, source: str, context: ssl.SSLContext) -> None:
+        where, limits = f"a caller from {source}", self._timeouts
         try:
-            with caller, self._strangers.admitted(caller, source) as stranger:  # Closed, unless TLS takes it over.
-                _set_no_delay(caller)
-                await_hello(caller, stranger, self._timeouts.first_byte, deadline)
-                sock = tls.handshake(context, caller, deadline, server_side=True)
-                try:
-                    peer = tls.proven_peer(sock, self._peers)
-                    where = f"{peer.name}, who called,"
-                    connection = wire.answer(sock, peer.name, self._largest, self._timeouts, deadline)
-                except BaseException:
-                    sock.close()
-                    raise
+            with _closed_on_error(TlsStream(caller, context, server_side=True)) as stream:
+                with self._strangers.admitted(source, lambda: stream.is_understood):
+                    async with asyncio.timeout(limits.handshake):
+                        await stream.handshake(limits.first_byte)
+                        peer = stream.proven_peer(self._peers)
+                        where = f"{peer.name}, who called,"
+                        await wire.open_caller(stream, peer.name)
+                self._hand_over(Wire(stream, peer.name, self._largest, limits))
         except OSError as error:
             self._tell(tls.caller_refused(error, where, self._peers))
         except TransportError as error:
             self._tell(type(error)(f"{where} was refused: {error}"))
-        if connection is not None:
-            self._hand_over(connection)
 
     # Dialling.
 
-    @contextmanager
-    def _interruptible(self, sock: socket.socket) -> Iterator[None]:
-        """Keep a connection that we dialled: nothing replaces it, but closing the connector ends it."""
-        # TLS takes the socket object over, so a second one is kept to interrupt it.
-        handle = sock.dup()
-        with self._lock:
-            self._dialled.add(handle)
-            if self._closed.is_set():
-                interrupt(handle)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._dialled.discard(handle)
-                handle.close()
-
-    def _keep_dialling(self, peer: Peer, address: Address) -> None:
+    async def _keep_dialling(self, peer: Peer, address: Address) -> None:
         pauses = _pauses(self._timeouts)
-        while not self._closed.is_set():
+        while True:
             if self._is_second(peer):
-                self._closed.wait(self._timeouts.give_way)
-            if self._wait_for_live(peer) or self._closed.is_set():
+                await asyncio.sleep(self._timeouts.give_way)
+            if live := self._live[peer.name]:
+                # There is nothing to dial until the connection that the peer dialled ends.
+                await asyncio.wait(live.values())
                 continue
             began = time.monotonic()
-            connection = self._dial(peer, address)
+            connection = await self._dial(peer, address)
             if connection is not None:
-                self._hand_over(connection)
+                await asyncio.wait([self._hand_over(connection)])
                 if time.monotonic() - began > self._timeouts.ping:
                     pauses = _pauses(self._timeouts)
-            self._closed.wait(next(pauses))
+            await asyncio.sleep(next(pauses))
 
     def _is_second(self, peer: Peer) -> bool:
         """Whether the peer may be dialling us just as well, and is the one to do it."""
         return self._listen is not None and peer.name < self._identity.name
 
-    def _wait_for_live(self, peer: Peer) -> bool:
-        """Wait while a connection that the peer dialled lives: there is nothing to dial until it ends."""
-        with self._lock:
-            live = list(self._live[peer.name])
-        for connection in live:
-            connection.wait_until_ended()
-        return bool(live)
-
-    def _dial(self, peer: Peer, address: Address) -> Wire | None:
-        deadline = Deadline(self._timeouts.handshake)
+    async def _dial(self, peer: Peer, address: Address) -> Wire | None:
+        limits = self._timeouts
         try:
-            context = tls.client_context(self._identity, peer)
-            raw = self._reach(address, deadline)
-            with raw, self._interruptible(raw):  # Closed, unless TLS takes it over.
-                _set_no_delay(raw)
-                sock = tls.handshake(context, raw, deadline, server_side=False)
-                try:
-                    tls.proven_peer(sock, [peer])
-                    return wire.dial(sock, peer.name, self._largest, self._timeouts, deadline)
-                except BaseException:
-                    sock.close()
-                    raise
+            async with asyncio.timeout(limits.handshake):
+                context = tls.client_context(self._identity, peer)
+                sock = await reach(address, self._proxy, limits.handshake)
+                with _closed_on_error(TlsStream(sock, context, server_side=False)) as stream:
+                    await stream.handshake()
+                    stream.proven_peer([peer])
+                    await wire.open_called(stream, peer.name)
+                    return Wire(stream, peer.name, self._largest, limits)
         except OSError as error:
             self._note_failure(peer, tls.peer_refused(error, peer))
         except TransportError as error:
             self._note_failure(peer, error)
         return None
 
-    def _reach(self, address: Address, deadline: Deadline) -> socket.socket:
-        if self._proxy is not None:
-            return open_tunnel(self._proxy, address, deadline)
-        return socket.create_connection((address.host, address.port), timeout=deadline.left())
-
     def _note_failure(self, peer: Peer, error: TransportError) -> None:
-        with self._lock:
-            self._reasons[peer.name] = error
+        self._reasons[peer.name] = error
         if isinstance(error, IdentityError):
             self._tell(error)
         else:
@@ -270,23 +245,23 @@ class Connector:
 
     # What came of it.
 
-    def _hand_over(self, connection: Wire) -> None:
-        """Hand over a connection, and watch it until it has ended."""
-        with self._lock:
-            live = self._live[connection.peer]
-            live.append(connection)
-            surplus = live[:-MOST_CONNECTIONS_A_PEER]
-            self._reasons.pop(connection.peer, None)
-        for old in surplus:
-            old.close()
-        if self._closed.is_set():
-            connection.close()
-        else:
-            log.info("connected with %s", connection.peer)
-            self._give(connection)
-        connection.wait_until_ended()
-        with self._lock:
-            live.remove(connection)
+    def _hand_over(self, connection: Wire) -> asyncio.Task[None]:
+        """Move the connection's messages until it ends, and give it to whoever uses it."""
+        live = self._live[connection.peer]
+        for old in [*live][: max(0, len(live) + 1 - MOST_CONNECTIONS_A_PEER)]:
+            old.part()
+        task = asyncio.create_task(connection.move())
+        live[connection] = task
+        task.add_done_callback(lambda _: live.pop(connection))
+        self._reasons.pop(connection.peer, None)
+        if self._closing.is_set():
+            connection.part()
+            return task
+        log.info("connected with %s", connection.peer)
+        if not _in_thread(self._give, connection):
+            # It may have a thread for it when the peer comes again.
+            connection.part()
+        return task
 
     def _give(self, connection: Wire) -> None:
         try:
@@ -298,20 +273,40 @@ class Connector:
     def _tell(self, error: TransportError) -> None:
         """Tell people one sentence, once: a stranger who calls all night must not fill their screen."""
         sentence = str(error)
-        with self._lock:
-            is_new = sentence not in self._told and len(self._told) < MOST_TOLD_REFUSALS
-            if is_new:
-                self._told.add(sentence)
-        if self._closed.is_set():
+        if self._closing.is_set():
             return
-        if not is_new:
+        if sentence in self._told or len(self._told) >= MOST_TOLD_REFUSALS:
             log.debug("again: %s", sentence)
             return
+        self._told.add(sentence)
+        # In a thread: a terminal that is stopped must not stop the network.
+        _in_thread(self._tell_people, sentence)
+
+    def _tell_people(self, sentence: str) -> None:
         try:
             self._on_refusal(sentence)
         except Exception:
-            # Telling people must not end the dialling.
             log.exception("a refusal could not be told")
+
+
+@contextmanager
+def _closed_on_error(stream: TlsStream) -> Iterator[TlsStream]:
+    """Close the stream where nobody takes it over."""
+    try:
+        yield stream
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _in_thread(work: Callable[[T], None], argument: T) -> bool:
+    """Let a thread of its own do some work; False where the system has none left, which ends nothing else."""
+    try:
+        threading.Thread(target=work, args=(argument,), name="plumbob connector", daemon=True).start()
+    except RuntimeError:
+        log.warning("no thread could be started")
+        return False
+    return True
 
 
 def _refuse_wrong_peers(identity: Identity, peers: Sequence[Peer], listen: str | None) -> None:
@@ -358,11 +353,6 @@ def _plainly(error: OSError) -> str:
     if error.errno is None or isinstance(error, socket.gaierror):
         return str(error.strerror or type(error).__name__)
     return os.strerror(error.errno)
-
-
-def _set_no_delay(sock: socket.socket) -> None:
-    # The protocol waits for each answer: small messages must not be held back.
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
 
 
 def _pauses(timeouts: Timeouts) -> Iterator[float]:

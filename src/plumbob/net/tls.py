@@ -1,21 +1,18 @@
-"""Mutual TLS 1.3 between pinned parties, and the way there: no other version, no authority, no host names.
+"""Mutual TLS 1.3 between pinned parties: no other version, no authority, no host names.
 
-Through an HTTP proxy goes one CONNECT, after which the proxy only carries our TLS. The trust store of a context holds
-the pinned certificates and nothing else, and after the handshake the peer's certificate must be the pinned one byte for
-byte. What TLS refuses becomes one sentence that says what to do.
+The trust store of a context holds the pinned certificates and nothing else, and after the handshake the peer's
+certificate must be the pinned one byte for byte. What TLS refuses becomes one sentence that says what to do.
 """
 
-import base64
-import re
+import asyncio
 import socket
 import ssl
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from plumbob.errors import IdentityError, TransportError
-from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import Certificate, Identity, now
 
 VERSION = ssl.TLSVersion.TLSv1_3
@@ -23,6 +20,7 @@ VERSION = ssl.TLSVersion.TLSv1_3
 NOT_YET_VALID, EXPIRED = 9, 10
 FAREWELL_SECONDS = 1.0
 FAREWELL_BYTES = 65536
+CHUNK = 1 << 18  # Bytes that are read from the network, or encrypted, at once: they stay in the processor's cache.
 
 # What the other side's alert means, by the words that OpenSSL has for it.
 NOT_PINNED_THERE = ("UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR")
@@ -40,20 +38,6 @@ class Peer:
     address: str | None  # "host:port" that we may dial; None: it dials us
 
 
-class Deadline:
-    """One deadline for several steps: each gets what is left."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """The seconds left, above 0; raises TimeoutError when none are."""
-        seconds = self._end - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError
-        return seconds
-
-
 def server_context(identity: Identity, peers: Sequence[Peer]) -> ssl.SSLContext:
     """The context for callers: each must show one of these certificates."""
     context = _context(ssl.PROTOCOL_TLS_SERVER, identity, peers)
@@ -67,17 +51,8 @@ def client_context(identity: Identity, peer: Peer) -> ssl.SSLContext:
     return _context(ssl.PROTOCOL_TLS_CLIENT, identity, [peer])
 
 
-class _ClosingSocket(ssl.SSLSocket):
-    """A socket that closes itself where wrapping fails: Python loses it if the connection ends at that moment."""
-
-    def __del__(self) -> None:
-        with suppress(OSError, AttributeError):
-            self.close()
-
-
 def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLContext:
     context = ssl.SSLContext(side)
-    context.sslsocket_class = _ClosingSocket
     # The pinned certificate says more than a host's name could.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED
@@ -88,41 +63,99 @@ def _context(side: int, identity: Identity, peers: Sequence[Peer]) -> ssl.SSLCon
     return context
 
 
-def handshake(context: ssl.SSLContext, raw: socket.socket, deadline: Deadline, *, server_side: bool) -> ssl.SSLSocket:
-    """Do the TLS handshake over a connected socket, which it takes over; on OSError it stays open for a farewell."""
-    raw.getpeername()  # A connection that is gone already is not wrapped.
-    wrapped = context.wrap_socket(raw, server_side=server_side, do_handshake_on_connect=False)
-    try:
-        wrapped.settimeout(deadline.left())
-        wrapped.do_handshake()
-    except BaseException:
-        # Our alert says why; a socket that is closed with unread bytes would overtake it.
-        _say_farewell(wrapped)
-        wrapped.close()
-        raise
-    return wrapped
+class TlsStream:
+    """A connected socket under TLS, for one reader and one writer of an event loop. It owns the socket.
 
+    asyncio's own TLS sends no alert when it refuses a certificate, so the peer would never hear why.
+    """
 
-def proven_peer(sock: ssl.SSLSocket, peers: Sequence[Peer]) -> Peer:
-    """The peer whose certificate this is, exactly."""
-    shown = sock.getpeercert(binary_form=True)
-    for peer in peers:
-        if shown == peer.certificate:
-            return peer
-    # The chain was accepted, so a pinned key signed it: still nobody we know.
-    raise IdentityError("the certificate is not pinned, although a pinned key signed it")
+    def __init__(self, sock: socket.socket, context: ssl.SSLContext, *, server_side: bool) -> None:
+        sock.setblocking(False)
+        # The protocol waits for each answer: small messages must not be held back.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        self._socket = sock
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=server_side)
+        self._room = memoryview(bytearray(CHUNK))
+        self.is_understood = False
+        """Whether the other side's hello has come, so that there is something to answer."""
 
+    async def handshake(self, first_byte: float | None = None) -> None:
+        """Do the TLS handshake; raises OSError, after the alert that says why, and gives up where nothing comes."""
+        try:
+            while not self._has_shaken_hands():
+                self.is_understood = self.is_understood or self._outgoing.pending > 0
+                await self._flush()
+                await self._take_in(first_byte)
+                first_byte = None
+            await self._flush()
+        except ssl.SSLError:
+            await self._say_farewell()
+            raise
 
-def _say_farewell(sock: ssl.SSLSocket) -> None:
-    """Half close, and read for a moment what is still coming."""
-    with suppress(OSError):
-        deadline = Deadline(FAREWELL_SECONDS)
-        # Past the TLS layer: it would forget its keys and hand over raw bytes.
-        socket.socket.shutdown(sock, socket.SHUT_WR)
-        for _ in range(FAREWELL_BYTES // 1024):
-            socket.socket.settimeout(sock, deadline.left())
-            if not socket.socket.recv(sock, 1024):
-                break
+    def _has_shaken_hands(self) -> bool:
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        return True
+
+    def proven_peer(self, peers: Sequence[Peer]) -> Peer:
+        """The peer whose certificate the other side has, exactly."""
+        shown = self._tls.getpeercert(binary_form=True)
+        for peer in peers:
+            if shown == peer.certificate:
+                return peer
+        # The chain was accepted, so a pinned key signed it: still nobody we know.
+        raise IdentityError("the certificate is not pinned, although a pinned key signed it")
+
+    async def read_into(self, room: memoryview, silence: float | None = None) -> int:
+        """Read some bytes, 0 at the end; raises TimeoutError after so many seconds without a byte, or OSError."""
+        while True:
+            try:
+                size: Any = self._tls.read(len(room), room)  # A number, whatever the type's author says.
+                return int(size)
+            except ssl.SSLWantReadError:
+                await self._take_in(silence)
+            except ssl.SSLEOFError:
+                return 0
+
+    async def write(self, piece: memoryview) -> None:
+        """Hand some bytes to the network; returns once it has taken them."""
+        while piece:
+            # One call takes one record of TLS.
+            piece = piece[self._tls.write(piece) :]
+        await self._flush()
+
+    def close(self) -> None:
+        """Close the socket; nobody may be reading or writing any more."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    async def _take_in(self, seconds: float | None) -> None:
+        async with asyncio.timeout(seconds):
+            size = await asyncio.get_running_loop().sock_recv_into(self._socket, self._room)
+        if size:
+            self._incoming.write(self._room[:size])
+            # Where bytes are always there, the other tasks would never have their turn.
+            await asyncio.sleep(0)
+        else:
+            self._incoming.write_eof()
+
+    async def _flush(self) -> None:
+        if data := self._outgoing.read():
+            await asyncio.get_running_loop().sock_sendall(self._socket, data)
+
+    async def _say_farewell(self) -> None:
+        """Send our alert, half close, and read for a moment: a socket closed with unread bytes would take it back."""
+        with suppress(OSError):
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                await self._flush()
+                self._socket.shutdown(socket.SHUT_WR)
+                for _ in range(FAREWELL_BYTES // 1024):
+                    if not await asyncio.get_running_loop().sock_recv(self._socket, 1024):
+                        return
 
 
 def caller_refused(error: OSError, where: str, peers: Sequence[Peer]) -> TransportError:
@@ -187,57 +220,3 @@ def _network_reason(error: OSError) -> str:
 def _out_of_time(peers: Sequence[Peer]) -> str:
     mistakes = (Certificate.parse(peer.certificate).mistake_at(now()) for peer in peers)
     return next((text for text in mistakes if text), "its certificate does not hold today")
-
-
-LARGEST_ANSWER = 16384
-STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
-
-
-def open_tunnel(proxy: Proxy, target: Address, deadline: Deadline) -> socket.socket:
-    """A socket that reaches the target; raises TransportError for what the proxy answers, OSError for the network."""
-    try:
-        sock = socket.create_connection((proxy.address.host, proxy.address.port), timeout=deadline.left())
-    except OSError as error:
-        raise TransportError(
-            f"the proxy {proxy.address} cannot be reached ({error.strerror or type(error).__name__}); check `proxy`"
-        ) from error
-    try:
-        sock.sendall(_request(proxy, target))
-        _refuse_unless_open(_status(sock, deadline), proxy, target)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
-
-
-def _request(proxy: Proxy, target: Address) -> bytes:
-    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
-    if proxy.user is not None:
-        secret = base64.b64encode(f"{proxy.user}:{proxy.password}".encode()).decode()
-        lines.append(f"Proxy-Authorization: Basic {secret}")
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-def _status(sock: socket.socket, deadline: Deadline) -> int:
-    """The status of the answer, read byte by byte, so that nothing behind its end is taken from TLS."""
-    answer = b""
-    while not answer.endswith(b"\r\n\r\n"):
-        sock.settimeout(deadline.left())
-        byte = sock.recv(1)
-        if not byte or len(answer) >= LARGEST_ANSWER:
-            raise TransportError("the proxy gave no proper answer to CONNECT; check `proxy`")
-        answer += byte
-    status = STATUS.match(answer)
-    if status is None:
-        raise TransportError("the proxy does not speak HTTP; check `proxy`")
-    return int(status[1])
-
-
-def _refuse_unless_open(status: int, proxy: Proxy, target: Address) -> None:
-    if 200 <= status < 300:
-        return
-    if status == 407:
-        raise IdentityError(f"the proxy {proxy.address} wants another user and password; set them in `proxy`")
-    if status in (403, 405):
-        raise TransportError(f"the proxy {proxy.address} does not allow CONNECT to {target}; ask its administrator")
-    raise TransportError(f"the proxy {proxy.address} cannot reach {target} (HTTP {status})")

@@ -1,36 +1,29 @@
-"""One live connection: whole messages over an authenticated TLS socket, moved by an event loop in a thread of its own.
+"""One live connection: whole messages over an authenticated TLS connection.
 
 On the wire a message is its length, eight bytes, and its contents. Three lengths stand for something else: a sign of
 life, a goodbye, and the refusal of a message that is too long. Before all of it, each side says `OPENING` once: in TLS
 1.3 only this answer tells the side that dials that its certificate was taken.
 
-All reading and writing of one socket happens in one thread, because OpenSSL allows no other way, and neither waits for
-the other: two sides that send long messages at the same time would wait for ever. Nothing is compressed, which would
-tell lengths about contents.
+Reading and writing are two tasks of one event loop, because two sides that send long messages at the same time would
+otherwise wait for ever. Nothing is compressed, which would tell lengths about contents.
 """
 
 import asyncio
 import logging
-import socket
-import ssl
 import struct
 import threading
 from collections import deque
-from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Self
 
 from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
 from plumbob.net.memory import Data
-from plumbob.net.tls import Deadline
+from plumbob.net.tls import CHUNK, TlsStream
 
 OPENING = b"plumbob\x02"
 LENGTH = struct.Struct("<Q")
 GOODBYE, TOO_LONG, SIGN_OF_LIFE = (2**64 - number for number in (1, 2, 3))
-CHUNK = 1 << 18  # Bytes that are read, or handed to TLS, at once: they stay within the processor's cache.
 INBOX_MESSAGES = 64
 
 log = logging.getLogger("plumbob.net")
@@ -57,9 +50,9 @@ class Wire:
     wait. Any thread may send, receive and close.
     """
 
-    def __init__(self, sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts) -> None:
+    def __init__(self, stream: TlsStream, peer: str, largest: int, timeouts: Timeouts) -> None:
         self.peer = peer
-        self._socket = sock
+        self._stream = stream
         self._largest = largest
         self._timeouts = timeouts
         # Shared with the threads that call, under one lock.
@@ -69,18 +62,12 @@ class Wire:
         self._outgoing: deque[tuple[tuple[Data, ...], Future[None]]] = deque()
         self._end: str | None = None
         # The loop's own.
-        self._loop = asyncio.new_event_loop()
+        self._loop = asyncio.get_running_loop()
         self._has_orders = asyncio.Event()
         self._has_room = asyncio.Event()
         self._farewell: int | None = None
         """What to say before the end, once it is certain that we end the connection."""
         self._reason: str | None = None
-        self._thread = threading.Thread(target=self._run, name=f"plumbob {peer}", daemon=True)
-
-    def start(self) -> Self:
-        """Begin to move bytes."""
-        self._thread.start()
-        return self
 
     def send(self, *parts: Data) -> None:
         """Returns when the network has taken the message over; blocks while it, or the peer, is slow."""
@@ -120,24 +107,21 @@ class Wire:
         """Say goodbye; what was sent before still arrives. Returns when the connection has ended."""
         with self._arrived:
             if self._end is None:
-                self._loop.call_soon_threadsafe(self._part, GOODBYE, f"this side closed the connection to {self.peer}")
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
-
-    def wait_until_ended(self) -> None:
-        self._thread.join()
+                self._loop.call_soon_threadsafe(self.part)
+                self._arrived.wait_for(lambda: self._end is not None)
 
     # From here on: the loop's thread alone.
 
-    def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-            runner.run(self._move_to_the_end())
+    def part(self) -> None:
+        """Begin to end the connection from this side."""
+        self._part(GOODBYE, f"this side closed the connection to {self.peer}")
 
-    async def _move_to_the_end(self) -> None:
+    async def move(self) -> None:
+        """Read and write until the connection has ended."""
         try:
             await self._move()
         except Exception:
-            # Nothing may end this thread without a word to those who wait for it.
+            # Nothing may end without a word to those who wait for it.
             log.exception("moving messages of %s", self.peer)
             self._because(f"the connection to {self.peer} was given up after an error of ours; see the log")
         finally:
@@ -145,20 +129,22 @@ class Wire:
 
     async def _move(self) -> None:
         """Read and write until one of the two ends, and then end properly."""
-        self._socket.setblocking(False)
         reading = asyncio.create_task(self._read_messages())
         writing = asyncio.create_task(self._write_messages())
-        await asyncio.wait((reading, writing), return_when=asyncio.FIRST_COMPLETED)
-        if self._farewell is not None:
-            # What was sent before the goodbye arrives, unless the peer does not take it.
-            await asyncio.wait((writing,), timeout=self._timeouts.closing)
-        if not reading.done():
-            # After our goodbye the peer hangs up: a socket that is closed with unread bytes would take it back. And
-            # where nothing can be written any more, the reason may be in what has come.
-            await asyncio.wait((reading,), timeout=self._timeouts.closing)
-        for task in (reading, writing):
-            task.cancel()
-        for result in await asyncio.gather(reading, writing, return_exceptions=True):
+        try:
+            await asyncio.wait((reading, writing), return_when=asyncio.FIRST_COMPLETED)
+            if self._farewell is not None:
+                # What was sent before the goodbye arrives, unless the peer does not take it.
+                await asyncio.wait((writing,), timeout=self._timeouts.closing)
+            if not reading.done():
+                # After our goodbye the peer hangs up: a socket that is closed with unread bytes would take it back. And
+                # where nothing can be written any more, the reason may be in what has come.
+                await asyncio.wait((reading,), timeout=self._timeouts.closing)
+        finally:
+            reading.cancel()
+            writing.cancel()
+            results = await asyncio.gather(reading, writing, return_exceptions=True)
+        for result in results:
             if isinstance(result, Exception):
                 raise result
 
@@ -174,9 +160,7 @@ class Wire:
         self._reason = self._reason or reason
 
     def _finish(self) -> None:
-        with suppress(OSError):
-            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-        self._socket.close()
+        self._stream.close()
         with self._arrived:
             self._end = (
                 self._reason or f"the connection to {self.peer} ended without a goodbye; look there for the reason"
@@ -227,24 +211,16 @@ class Wire:
         whole = memoryview(bytearray(size))
         at = 0
         while at < size:
-            more = await self._read_into(whole[at : at + CHUNK])
+            more = await self._stream.read_into(whole[at:], self._timeouts.silence)
             if not more:
                 raise EOFError
             at += more
         return whole
 
-    async def _read_into(self, room: memoryview) -> int:
-        while True:
-            try:
-                return self._socket.recv_into(room)
-            except ssl.SSLWantReadError:
-                async with asyncio.timeout(self._timeouts.silence):
-                    await self._ready(self._loop.add_reader, self._loop.remove_reader)
-
     async def _throw_away(self) -> None:
         """Read on without keeping anything, until the peer hangs up."""
         room = memoryview(bytearray(CHUNK))
-        while await self._read_into(room):
+        while await self._stream.read_into(room, self._timeouts.silence):
             pass
         raise EOFError
 
@@ -272,7 +248,7 @@ class Wire:
         try:
             while self._farewell is None or self._outgoing:
                 await self._write_next()
-            await self._write(memoryview(LENGTH.pack(self._farewell)))
+            await self._write(LENGTH.pack(self._farewell))
         except OSError:
             # The reader looks for the reason in what has come, before the end is told.
             return
@@ -287,7 +263,7 @@ class Wire:
                     if not self._outgoing:
                         await self._has_orders.wait()
             except TimeoutError:
-                await self._write(memoryview(LENGTH.pack(SIGN_OF_LIFE)))
+                await self._write(LENGTH.pack(SIGN_OF_LIFE))
                 return
         if self._outgoing:
             parts, sent = self._outgoing[0]
@@ -299,64 +275,35 @@ class Wire:
         *short, last = parts or (b"",)
         rest = memoryview(last).cast("B")
         # One piece with the head: small pieces would travel as packets of their own.
-        await self._write(memoryview(b"".join([LENGTH.pack(sum(map(len, parts))), *short, rest[:CHUNK]])))
+        await self._write(b"".join([LENGTH.pack(sum(map(len, parts))), *short, rest[:CHUNK]]))
         for at in range(CHUNK, len(rest), CHUNK):
             await self._write(rest[at : at + CHUNK])
 
-    async def _write(self, piece: memoryview) -> None:
-        while piece:
-            try:
-                piece = piece[self._socket.send(piece) :]
-            except ssl.SSLWantWriteError:
-                # OpenSSL must be given the same bytes again.
-                await self._ready(self._loop.add_writer, self._loop.remove_writer)
-
-    async def _ready(self, watch: Callable[..., None], forget: Callable[[int], object]) -> None:
-        """Wait until the socket can be read, or written."""
-        ready = self._loop.create_future()
-        number = self._socket.fileno()
-        watch(number, _settle, ready)
-        try:
-            await ready
-        finally:
-            forget(number)
-
-
-def _settle(ready: "asyncio.Future[None]") -> None:
-    # The event loop may report a socket twice before the waiting task runs.
-    if not ready.done():
-        ready.set_result(None)
+    async def _write(self, piece: Data) -> None:
+        await self._stream.write(memoryview(piece))
 
 
 def _kind(error: OSError) -> str:
     return getattr(error, "reason", None) or error.strerror or type(error).__name__
 
 
-def dial(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadline: Deadline) -> Wire:
-    """The connection, once the side that was called has answered; raises OSError or TransportError."""
-    sock.settimeout(deadline.left())
-    sock.sendall(OPENING)
-    if _first_words(sock, deadline) != OPENING:
+async def open_called(stream: TlsStream, peer: str) -> None:
+    """Say the opening where we dialled; raises TransportError unless it is answered in kind, OSError."""
+    await stream.write(memoryview(OPENING))
+    if await _first_words(stream) != OPENING:
         raise TransportError(f"{peer} answered, but not as Plumbob does; compare versions")
-    return Wire(sock, peer, largest, timeouts).start()
 
 
-def answer(sock: ssl.SSLSocket, peer: str, largest: int, timeouts: Timeouts, deadline: Deadline) -> Wire:
-    """The connection to a caller that says the right words; raises OSError or TransportError."""
-    if _first_words(sock, deadline) != OPENING:
+async def open_caller(stream: TlsStream, peer: str) -> None:
+    """Answer a caller that says the right words; raises TransportError for any others, OSError."""
+    if await _first_words(stream) != OPENING:
         raise TransportError(f"{peer} connected but did not speak the Plumbob protocol; compare versions")
-    sock.settimeout(deadline.left())
-    sock.sendall(OPENING)
-    return Wire(sock, peer, largest, timeouts).start()
+    await stream.write(memoryview(OPENING))
 
 
-def _first_words(sock: ssl.SSLSocket, deadline: Deadline) -> bytes:
+async def _first_words(stream: TlsStream) -> bytes:
     """The first bytes from the other side, as many as an opening has; fewer where it hangs up."""
-    words = b""
-    while len(words) < len(OPENING):
-        sock.settimeout(deadline.left())
-        more = sock.recv(len(OPENING) - len(words))
-        if not more:
-            break
-        words += more
+    words, room = b"", memoryview(bytearray(len(OPENING)))
+    while len(words) < len(OPENING) and (more := await stream.read_into(room[len(words) :])):
+        words = bytes(room[: len(words) + more])
     return words
