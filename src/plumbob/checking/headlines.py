@@ -69,10 +69,7 @@ def headlines(
 
 
 def short_lines(of: Headlines) -> list[str]:
-    """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest.
-
-    For each party and target it has the lines of the worst verdict.
-    """
+    """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest."""
     honest, cheating = replace(of.honest, agreed=(), price=""), replace(of.cheating, price="")
     if cheating.changes.items() >= honest.changes.items():
         honest = replace(honest, remedy="")
@@ -84,15 +81,8 @@ def short_lines(of: Headlines) -> list[str]:
     if 0 < len(trace) < SHORT_TRACE:
         heading = f"{cheating.heading} ({trace[0].lower()}{trace[1:]})"
         cheating = replace(cheating, agreed=cheating.agreed[1:], heading=heading)
-    blocks = (replace(honest, lines=_worst(honest.lines)), replace(cheating, lines=_worst(fresh)))
+    blocks = (honest, replace(cheating, lines=fresh))
     return [line for block in blocks for line in shown(block)]
-
-
-def _worst(lines: Sequence[HeadlineLine]) -> tuple[HeadlineLine, ...]:
-    worst: dict[object, HeadlineLine] = {}
-    for line in lines:
-        worst.setdefault((line.by, line.target), line)
-    return tuple(line for line in lines if line.verdict == worst[line.by, line.target].verdict)
 
 
 def _block(

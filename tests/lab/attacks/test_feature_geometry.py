@@ -56,7 +56,7 @@ def test_several_peers_together() -> None:
     """With three parties it is the others' columns together that come out."""
     views = views_of((12, 1, 1), gaussian(120, 14), batch_size=10, epochs=12)
     claim = claimed(recover_geometry(views["label"]))
-    assert claim.against == "features + features-2"
+    assert claim.against == "features+features-2"
     assert gram_error(claim, np.hstack([views["features"].X, views["features-2"].X])) < 1e-6
 
 

@@ -183,7 +183,7 @@ class OffTheCircle(Bare):
         bits = len(me.weights) * WEIGHTS.bits
         return Claim(
             target="scores",
-            against=" + ".join(peer.name for peer in view.peers),
+            against="+".join(peer.name for peer in view.peers),
             values=scores,
             conditions=(Condition("bits opened to it", float(bits), "more than 0", bits > 0, ATTACKS[0].reference),),
             targets=reading.rows,

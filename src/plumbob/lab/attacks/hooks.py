@@ -120,7 +120,7 @@ class Hook:
         for batch in view.batches:
             last[batch.rows] = batch.step
         is_determined = (steps == last) & (steps > 0) & (noise_on_residuals(view) == 0)
-        against = " + ".join(peer.name for peer in view.peers)
+        against = "+".join(peer.name for peer in view.peers)
         return Claim("scores", against, scores[:, None], is_determined, conditions=self.conditions(me))
 
 

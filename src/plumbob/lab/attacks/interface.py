@@ -177,7 +177,7 @@ class Claim:
 
     target: Literal["labels", "scores", "features", "weights"]
     against: str
-    """A party's name, or several joined by " + " where only their columns or scores together are known."""
+    """A party's name, or several joined by "+" where only their columns or scores together are known."""
     values: Matrix
     """For labels one column: its sign is the believed label, and its size says how sure."""
     is_determined: NDArray[np.bool_] = field(default_factory=lambda: NO_ROWS)

@@ -236,7 +236,7 @@ def recover_scores(view: View) -> Claim | NotApplicable:
 
 def peers_name(view: View) -> str:
     """The peers' names: several where only their columns together are known."""
-    return " + ".join(peer.name for peer in view.peers if peer.features)
+    return "+".join(peer.name for peer in view.peers if peer.features)
 
 
 def peer_columns(view: View) -> int:

@@ -33,7 +33,7 @@ def audit(
     """Attack a recorded run: a `RunRecord` with its transcripts, a `Run`, a fitted model, or a run's folder.
 
     `only` names the attacks to run; without it, all, those on scores included: of as many rows as the plan lets be
-    scored, or of as many as are `predicted`. One finding for each attack, attacker, victim and target.
+    scored, or of as many as are `predicted`. One finding for each attack, attacker and target.
     """
     # One name is a sequence of letters, too, and those are no attacks.
     only = [only] if isinstance(only, str) else only
@@ -68,7 +68,7 @@ def _reading(measured: Finding, expected: Sequence[Finding]) -> Finding | None:
         for one in expected
         if (one.by, one.target) == (measured.by, measured.target)
         and measured.attack in one.attacks
-        and measured.against in one.against.split("+")
+        and {*measured.against.split("+")} <= {*one.against.split("+")}
     ]
     return min(fitting, key=lambda one: one.attack != measured.attack, default=None)
 

@@ -7,7 +7,7 @@ about the attack and not about what is known anyway.
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -34,28 +34,21 @@ EXACT = 1e-6
 
 
 def scored(attack: Attack, by: str, claim: Claim | NotApplicable, truth: Truth) -> list[Finding]:
-    """The findings of one attack by one party: one, or one for each party that it is about."""
+    """The finding of one attack by one party, about one or several others; none where it had nothing to work on."""
     if isinstance(claim, NotApplicable):
-        return _without_claim(attack, by, claim, truth)
-    if claim.target == "labels":
-        return [_labels(attack, by, claim, truth)]
-    finding = (_weights if claim.target == "weights" else _values)(attack, by, claim, truth)
-    return [replace(finding, against=name) for name in truth.parties_in(claim.against)]
+        return [_refused(attack, by, claim, truth)] if claim.is_refused else []
+    score = {"labels": _labels, "weights": _weights}.get(claim.target, _values)
+    return [score(attack, by, claim, truth)]
 
 
-def _without_claim(attack: Attack, by: str, reason: NotApplicable, truth: Truth) -> list[Finding]:
-    """Findings where an attack was refused: one for each party that it could have been about.
-
-    An attack that has nothing to work on gives none.
-    """
-    if not reason.is_refused:
-        return []
+def _refused(attack: Attack, by: str, reason: NotApplicable, truth: Truth) -> Finding:
+    """The finding where an honest peer refused an attack, about everybody whom it could have been about."""
     label_party = truth.plan.label_party.name
     peers = [party.name for party in truth.plan.learners if party.name != by and party.features]
-    against = [label_party] if attack.target == "labels" else peers or [label_party]
+    against = label_party if attack.target == "labels" else "+".join(peers) or label_party
     about = (attack.target, BLOCKED, reason.why, attack.reference, "")
     more = {"n": truth.rows, "conditions": _plain(reason.conditions), **_of_its_rule(attack)}
-    return [Finding(attack.name, by, name, *about, **more) for name in against]
+    return Finding(attack.name, by, against, *about, **more)
 
 
 # Labels.

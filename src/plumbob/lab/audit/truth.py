@@ -64,8 +64,8 @@ class Truth:
         return len(self.is_positive)
 
     def parties_in(self, against: str) -> list[str]:
-        """The parties that a claim is about: one, or several as `fund + shop`, where only their sum is known."""
-        names = against.split(" + ")
+        """The parties that a claim is about: one, or several as `fund+shop`, where only their sum is known."""
+        names = against.split("+")
         if unknown := [name for name in names if name not in self.views]:
             raise DataError(f"a claim against {', '.join(unknown)}, expected among {', '.join(self.views)}")
         return names

@@ -46,7 +46,7 @@ def audited(split: tuple[int, ...], open: str, attack: str, predicted: int | Non
 def found(split: tuple[int, ...], open: str, attack: str, by: str) -> Finding:
     """The audit's finding about the label party, or by it about the first feature party."""
     against = "features" if by == "label" else "label"
-    [finding] = [one for one in audited(split, open, attack) if (one.by, one.against) == (by, against)]
+    [finding] = [one for one in audited(split, open, attack) if one.by == by and against in one.against.split("+")]
     return finding
 
 
