@@ -30,6 +30,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import pytest
 
+from plumbob.arrays import Vector
 from plumbob.crypto import Draws
 from plumbob.data import Batch, Table
 from plumbob.data.ids import PackedIds
@@ -54,7 +55,7 @@ from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Message, decode
-from plumbob.protocol.openings import RowLimit
+from plumbob.protocol.openings import OPENED_SCORES, RowLimit
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
@@ -66,6 +67,7 @@ PATIENCE = 60.0  # Seconds: a session that waits longer than this hangs.
 LINGERING = 0.2
 ANSWERED = Path("answered") / "count.json"  # In a party's folder: how many rows it has scored for others.
 QUERIES = (5, 3)  # Rows of each query of a prediction.
+SCORE_BIT = 2.0**-OPENED_SCORES.fraction_bits
 Purpose = Literal["align", "train", "predict"]
 Result = TypeVar("Result")
 OnConnection = Callable[[Connection], None]
@@ -236,6 +238,19 @@ def simulated(session: Session) -> dict[str, Any]:
     # A party's own columns are in its folder, and not in the record that it may send.
     about = {party.name: replace(party, inputs=[]) for party in run.record.parties}
     return {name: (part_numbers(part), about[name]) for name, part in run.model.parts.items()}
+
+
+def common_ids(session: Session) -> set[str]:
+    """The ids of an alignment that all parties have."""
+    return set.intersection(*(set(table.ids) for table in session.tables.values()))
+
+
+def distance_from_scores(session: Session, scores: Vector) -> float:
+    """How far these scores of a prediction's first rows are from those of the whole model, at most."""
+    tables = frozen_tables(session.plan)
+    model = in_memory(session).model
+    expected = model.scores({name: table.take(range(len(scores))) for name, table in tables.items()})
+    return float(np.abs(scores - expected).max())
 
 
 # Connections.
@@ -541,6 +556,20 @@ class Ends:
 def part_numbers(part: ModelPart) -> Any:
     """Weights, or shares of them, to compare exactly."""
     return part.shares if part.weights is None else part.weights.tobytes()
+
+
+def is_right(ends: Ends) -> bool:
+    """Whether everybody has what a session gives: exactly, or a prediction's scores to their last bits."""
+    session = ends.session
+    if session.purpose == "train":
+        return ends.outcome() == simulated(session)
+    if session.purpose == "align":
+        return {end.ids for end in ends.results.values()} == {tuple(sorted(common_ids(session)))}
+    label, *others = session.names
+    distance = distance_from_scores(session, ends.results[label])
+    return distance <= len(session.names) * SCORE_BIT and all(
+        ends.results[name].rows == len(ends.results[label]) for name in others
+    )
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Whole runs of two parties over a wire that does its worst: `shares`, journals, links that outlive connections.
+"""Whole sessions of two parties over a wire that does its worst: trainings, predictions and alignments.
 
 Everything that happens to a session follows from its number: after how many frames each connection breaks, which
 events of a journal are a party's last, which frame comes twice, late, changed or not at all. Threads still take their
@@ -11,7 +11,7 @@ Two worlds, because an adversary between the parties is not one of them:
   shares of an undisturbed run bit for bit.
 - `peer`: frames are dropped, repeated, swapped or changed, as only their sender could. A session may end
   in errors, all of them ours, and whoever got such a frame names its sender. If both parties come to their end, then
-  with the shares of an undisturbed run.
+  with the result of an undisturbed one.
 """
 
 import random
@@ -21,7 +21,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -32,16 +32,41 @@ from plumbob.net import reliable
 from plumbob.party.conversation import Conversation
 from plumbob.plan import Plan
 from tests.fuzz.decoders import scratch
-from tests.world import Cut, Ends, Killed, OnConnection, OnFrame, Session, Switchboard, World, frozen_tables, simulated
+from tests.world import (
+    Cut,
+    Ends,
+    Killed,
+    OnConnection,
+    OnFrame,
+    Purpose,
+    Session,
+    Switchboard,
+    World,
+    frozen_tables,
+    ids_only,
+    is_right,
+)
 
 Place = Literal["network", "peer"]
 NAMES = ("label", "features")
 PLAN = Plan.for_columns((2, 1), epochs=1)
-SESSION = Session("a fuzzed training", "train", PLAN, frozen_tables(PLAN))
-FRAMES = 25  # As many as each direction has in an undisturbed run.
+SESSIONS: dict[Purpose, Session] = {
+    "train": Session("a fuzzed training", "train", PLAN, frozen_tables(PLAN)),
+    "predict": Session("a fuzzed prediction", "predict", PLAN, frozen_tables(PLAN)),
+    "align": Session("a fuzzed alignment", "align", PLAN, ids_only(PLAN)),
+}
+TURNS: tuple[Purpose, ...] = ("train", "train", "train", "predict", "align")
 PATIENCE = {"network": 60.0, "peer": 0.4}  # Seconds: only where frames are lost does anybody wait in vain.
 PARTING = 0.4
 Deed = Literal["drop", "repeat", "swap", "change", "garbage"]
+
+
+@cache
+def frames_in(purpose: Purpose) -> int:
+    """How many frames each direction has in an undisturbed session."""
+    with tempfile.TemporaryDirectory(dir=scratch()) as folder:
+        frames = World(SESSIONS[purpose], Path(folder)).run().honest().frames
+    return max(sum(sender == name for sender, _, _ in frames) for name in NAMES)
 
 
 @dataclass(frozen=True)
@@ -58,17 +83,22 @@ class Script:
     """The party that dies, and at which event of its journal."""
     deed: tuple[Deed, str, int] | None = None
     """What happens to whose frame, and which."""
+    purpose: Purpose = "train"
 
     @classmethod
     def of(cls, number: int) -> "Script":
-        dice = random.Random(number)
+        dice, purpose = random.Random(number), TURNS[number // 2 % len(TURNS)]
+        frames = frames_in(purpose)
         if number % 2:
             kinds: tuple[Deed, ...] = ("drop", "repeat", "swap", "change", "change", "garbage")
-            return cls(number, "peer", deed=(dice.choice(kinds), dice.choice(NAMES), dice.randrange(FRAMES)))
-        cuts = tuple(dice.randrange(2 * FRAMES) for _ in range(dice.randrange(5)))
+            deed = dice.choice(kinds), dice.choice(NAMES), dice.randrange(frames)
+            return cls(number, "peer", deed=deed, purpose=purpose)
+        cuts = tuple(dice.randrange(2 * frames) for _ in range(dice.randrange(5)))
         doubles = frozenset(index for index in range(len(cuts) + 1) if dice.random() < 0.3)
-        deaths = tuple((dice.choice(NAMES), dice.randrange(40)) for _ in range(dice.randrange(3)))
-        return cls(number, "network", cuts, doubles, deaths)
+        # Only a training goes on where a party died.
+        lives = dice.randrange(3) if purpose == "train" else 0
+        deaths = tuple((dice.choice(NAMES), dice.randrange(40)) for _ in range(lives))
+        return cls(number, "network", cuts, doubles, deaths, purpose=purpose)
 
 
 @dataclass
@@ -88,8 +118,8 @@ def mistake_in(script: Script, ends: Ends) -> str | None:
             return f"{name}: {error!r}"
     if script.place == "network" and ends.errors:
         return f"a network alone ended the run: {[str(error) for error in ends.errors.values()]}"
-    if not ends.errors and ends.outcome() != simulated(SESSION):
-        return "finished with other shares or streams, and nobody noticed"
+    if not ends.errors and not is_right(ends):
+        return "finished with another result, and nobody noticed"
     for name, peer in (NAMES, NAMES[::-1]):
         # The peer's frames alone were not honest.
         if name in ends.errors and not str(ends.errors[name]).startswith(peer):
@@ -173,7 +203,7 @@ def play(script: Script) -> Outcome:
     """One session from beginning to end."""
     folder, adversary = Path(tempfile.mkdtemp(dir=scratch())), Adversary(script)
     world = World(
-        SESSION,
+        SESSIONS[script.purpose],
         folder,
         on_frame=adversary.on_frame,
         on_event=adversary.on_event,
