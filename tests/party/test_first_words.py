@@ -27,6 +27,15 @@ def test_a_mistyped_file_makes_no_identity(cli: CommandLine, tmp_path: Path) -> 
     assert not home.exists()
 
 
+def test_rows_without_a_label_are_said_to_be_left_out(cli: CommandLine, tmp_path: Path) -> None:
+    """Before anybody joins: a summary of fewer rows than the file has would surprise its owner."""
+    file = tmp_path / "bank.csv"
+    file.write_text("id,a,y\n" + "".join(f"p{row},{row / 7},{'' if row < 3 else row % 2}\n" for row in range(40)))
+    words = ("party", "init", "bank", "--data", str(file), "--id", "id", "--label", "y", "--home", str(tmp_path / "b"))
+    assert cli(*words, "--quiet") == 0
+    assert "3 rows have no label and are left out" in cli.out
+
+
 def test_another_plan_names_the_keys_that_changed(tmp_path: Path) -> None:
     """Whoever trains a plan that was changed after it was signed reads what changed."""
     home = Home.create(tmp_path / "bank", HomeSettings("bank"))

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from plumbob.counting import percent
 from plumbob.data import Table, read_table
+from plumbob.data.align import remarks_on_ids
 from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.data.tables import EncodingChoices
 from plumbob.errors import SettingsError
@@ -42,6 +43,7 @@ def init(folder: Path, settings: HomeSettings, days: int, is_encrypted: bool = F
         *missing,
         *_fingerprint(home.identity.certificate),
         *([] if summary is None else ["your table, which stays here:", *summary.lines(), drafted]),
+        *([] if table is None else remarks_on_ids(table)),
         *([] if label is None else [label.line]),
         "send this line to each peer, and join the line that it sends you (plumbob party join TOKEN):",
         home.invitation().token(),
