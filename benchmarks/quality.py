@@ -3,7 +3,7 @@
     PLUMBOB_DATA=... python -m benchmarks.quality [--splits 5] [--only credit hmeq telco breast-cancer correlated]
 
 Each split holds out a fifth of the rows. The joint model is trained in `clear` with the settings of the default plan,
-which `shares` reproduces to the sixth decimal of a weight (tests/protocol/test_lattice_shares.py). Pooled and local
+which `shares` reproduces to the sixth decimal of a weight (tests/protocol/test_shares.py). Pooled and local
 models are scikit-learn's with C = 1 on standardised columns. hmeq and telco are one-hot, gaps filled with the mean;
 `correlated` is made up: each column of one party nearly repeats one of the other's. `correlated` needs no file.
 """

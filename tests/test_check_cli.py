@@ -12,14 +12,14 @@ from plumbob.commands.estimate import estimate, key_memory
 from plumbob.crypto.lattice import sets
 from plumbob.plan import Plan
 from plumbob.protocol.account import seal_bytes
+from plumbob.protocol.journal import Resumed
 from plumbob.protocol.messages import HEADER
 from plumbob.protocol.shares.shape import RunShape
 from plumbob.protocol.shares.sizes import sent_in_a_run
 from plumbob.protocol.shares.training import SharesParty
 from plumbob.run_folder import RunFolder
 from tests.command_line import CommandLine
-from tests.protocol.support import trained
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import shares_plan, trained
 
 SAMPLES = Path(__file__).parent.parent / "examples" / "moving-in"
 LEAKY = ["--rows", "27000", "--features", "11,12", "--batch-size", "64", "--epochs", "30", "--protocol", "exchange"]
@@ -155,12 +155,12 @@ def test_bytes_of_lattices_are_exact_but_for_repeated_tests() -> None:
 @pytest.mark.parametrize("split", [(2, 3), (2, 2, 1)], ids=str)
 def test_the_estimate_knows_what_keys_take(split: tuple[int, ...]) -> None:
     """All keys are there before the first pass: their polynomials, at their owners and evaluators, are what it says."""
-    plan = lattice_plan(split, epochs=2)
+    plan = shares_plan(split, epochs=2)
     held: list[int] = []
 
     class Weighing(SharesParty):
-        def prepare(self) -> None:
-            super().prepare()
+        def settle_keys(self, resumed: Resumed | None) -> None:
+            super().settle_keys(resumed)
             own, tested = self.keys.own.values(), self.keys.tested.values()
             residues = [key.secret for key in own] + [key.residues for key in tested]
             public = [*(key.public for key in own), *(key.public for key in tested)]

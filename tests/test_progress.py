@@ -9,7 +9,7 @@ from rich.console import Console
 from plumbob.data import batches
 from plumbob.report.progress import StepProgress
 from plumbob.terminal import StatusLine
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import shares_plan
 
 
 def test_what_a_step_works_on_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,7 +24,7 @@ def test_time_left_follows_rows(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     """After twelve of sixteen passes, which were over a sample, more than half of the work is left."""
     clock = iter(range(0, 1000, 12))
     monkeypatch.setattr("plumbob.report.progress.time", SimpleNamespace(monotonic=lambda: next(clock)))
-    run = list(batches(b"seed", 27_000, lattice_plan((11, 12), epochs=0)))
+    run = list(batches(b"seed", 27_000, shares_plan((11, 12), epochs=0)))
     with StepProgress("shares", quiet=False, noun="pass") as progress:
         for batch in run:
             progress(batch, len(run))

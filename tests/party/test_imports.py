@@ -16,8 +16,7 @@ from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from tests.party.processes import PATIENCE
 from tests.party.verbs import Organisations
-from tests.protocol.support import made_up, tables_for
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import made_up, shares_plan, tables_for
 
 # Python runs a module of this name before anything else; this one writes down each import as it begins.
 WITNESS = """
@@ -134,7 +133,7 @@ def assert_party_floor_only(imported: set[str]) -> None:
 
 def test_party_train_loads_little_beside_its_protocol(tmp_path: Path, witness: Witness) -> None:
     """No rule of `check`, no other protocol's program, nothing that draws a page."""
-    plan = lattice_plan(epochs=2, open="never", test_share=0.2)
+    plan = shares_plan(epochs=2, open="never", test_share=0.2)
     organisations = Organisations(plan, tables_for(plan, *made_up()), tmp_path)
     words = {}
     for name in organisations.names:

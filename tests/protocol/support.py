@@ -54,6 +54,11 @@ def plan_for(split: Sequence[int], **keys: Any) -> Plan:
     return Plan.for_columns(split, **(small | keys))
 
 
+def shares_plan(split: Sequence[int] = (2, 3), **keys: Any) -> Plan:
+    """A short run of `shares` whose weights are opened."""
+    return plan_for(split, **({"epochs": 4} | keys))
+
+
 def made_up(rows: int = 40, columns: int = 5) -> tuple[Matrix, Labels]:
     """Rows with some signal in them, always the same."""
     generator = np.random.default_rng(20)

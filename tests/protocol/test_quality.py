@@ -13,9 +13,8 @@ from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import judged_at_home, run_to_its_quality, weights_alone
 from plumbob.protocol.party import TrainingParty
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
-from tests.protocol.test_lattice_shares import CURE
 
-SHARES = {**CURE, "protocol": "shares", "epochs": 2}
+SHARES = {"protocol": "shares", "epochs": 2}
 RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 3), {"protocol": "exchange"}),
     ((2, 2, 1), {"protocol": "exchange"}),

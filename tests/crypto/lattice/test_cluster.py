@@ -35,8 +35,7 @@ from tests.crypto.lattice.support import (
 )
 from tests.crypto.nodes import IGNORED_WARNINGS, address, homes_of_workers, seen_tasks, two_nodes
 from tests.crypto.support import seeded
-from tests.protocol.support import made_up, trained, weights_of
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import made_up, shares_plan, trained, weights_of
 
 pytestmark = IGNORED_WARNINGS
 
@@ -152,7 +151,7 @@ def shares_of(run: Run) -> dict[str, Any]:
 
 def train_with(cluster: str, split: tuple[int, ...], progress: Any = None) -> Run:
     """A short run whose randomness is the same each time, with all its messages."""
-    plan = lattice_plan(split, epochs=2 if len(split) == 2 else 1, seed=3)
+    plan = shares_plan(split, epochs=2 if len(split) == 2 else 1, seed=3)
     roots = {party.name: seeded(party.name).draw(32) for party in plan.parties}
     return trained(
         plan,

@@ -13,8 +13,7 @@ from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from tests.protocol.support import made_up, plan_for, trained
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import made_up, plan_for, shares_plan, trained
 
 ROWS, SPLIT = 600, (3, 5)
 
@@ -23,7 +22,7 @@ ROWS, SPLIT = 600, (3, 5)
 def run_of(split: tuple[int, ...] = SPLIT, noise: str = "none", open: str = "never", epsilon: float = 4.0) -> Run:
     """An honest run, trained once for all tests."""
     keys = {"noise": noise, "epochs": 0, "epsilon": epsilon, "delta": 1e-5} if noise == "rows" else {"epochs": 6}
-    plan = lattice_plan(split, open=open, scale="whitened", start="zero", learning_rate=0.0, **keys)
+    plan = shares_plan(split, open=open, scale="whitened", start="zero", learning_rate=0.0, **keys)
     return trained(plan, made_up(rows=ROWS if noise == "none" else 3 * ROWS, columns=plan.columns))
 
 

@@ -23,8 +23,7 @@ from plumbob.protocol.shares.training import SharesParty
 from plumbob.record import Finding
 from tests.lab.attacks.lattice.garbage import DIGITS, GarbageReplies, layout_of, places_of
 from tests.lab.attacks.lattice.support import coefficients
-from tests.protocol.support import cut, trained, weights_of
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import cut, shares_plan, trained, weights_of
 
 ROWS = 200
 TWO, THREE = (10, 10), (4, 4, 4)
@@ -33,7 +32,7 @@ TWO, THREE = (10, 10), (4, 4, 4)
 @cache
 def run_of(split: tuple[int, ...], open: str) -> Run:
     """An honest run, trained once for all tests."""
-    plan = lattice_plan(split, open=open, epochs=5)
+    plan = shares_plan(split, open=open, epochs=5)
     return trained(plan, cut("breast-cancer", ROWS, plan.columns))
 
 
@@ -156,7 +155,7 @@ def test_a_shifted_share_shows_a_column_with_every_score() -> None:
 
 def test_held_out_rows_are_scored_rows() -> None:
     """A plan that scores held-out rows is judged on them, also where nobody asks for more."""
-    plan = lattice_plan(TWO, open="never", test_share=0.2)
+    plan = shares_plan(TWO, open="never", test_share=0.2)
     assert said(plan, "altered-shares", "label", 0).verdict == "leaks"
     assert not [
         one

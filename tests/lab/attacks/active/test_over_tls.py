@@ -11,8 +11,7 @@ from plumbob.lab.simulate import JointModel
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from tests.party.verbs import Organisations
-from tests.protocol.support import made_up, tables_for, trained
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import made_up, shares_plan, tables_for, trained
 
 ROWS, SPLIT, PERSON = 160, (2, 3), 5
 KNOWN = np.arange(20, 60)
@@ -21,7 +20,7 @@ KNOWN = np.arange(20, 60)
 @pytest.mark.parametrize("attack", ["false-residual", "chosen-labels"])
 def test_a_label_party_reads_a_row_over_tls(tmp_path: Path, attack: str) -> None:
     """One number in a residual, or invented labels alone, read a row; the peer's command ends as always."""
-    plan = lattice_plan(SPLIT, open="never")
+    plan = shares_plan(SPLIT, open="never")
     X, y = made_up(ROWS, plan.columns)
     truth = trained(plan.replace(protocol="clear", open="own"), (X, y)).transcripts["features"].X
     labels = one_hot(ROWS, [PERSON]).astype(np.int64) if attack == "chosen-labels" else y

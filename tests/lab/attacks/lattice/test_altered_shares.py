@@ -16,8 +16,7 @@ from plumbob.protocol.releases import scored_bits
 from plumbob.protocol.shares.bound import Bound, BoundEnd
 from plumbob.protocol.shares.scoring import SharedScoring
 from plumbob.protocol.shares.shape import WEIGHT_BITS, RunShape
-from tests.protocol.support import outcomes, seated, tables_for, trained
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import outcomes, seated, shares_plan, tables_for, trained
 
 ROWS, COLUMN = 12, 1
 Parts = dict[str, ModelPart]
@@ -26,7 +25,7 @@ Parts = dict[str, ModelPart]
 @pytest.fixture(scope="module")
 def closed_run() -> Run:
     """A model whose weights were never opened."""
-    return trained(lattice_plan(open="never"))
+    return trained(shares_plan(open="never"))
 
 
 def new_rows() -> Matrix:

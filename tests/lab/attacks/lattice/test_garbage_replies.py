@@ -15,7 +15,7 @@ from tests.crypto.lattice.support import make_key, random_pairs, to_ints
 from tests.crypto.lattice.test_sets import OFFERED
 from tests.lab.attacks.lattice.garbage import digits_of, garbage, places_of
 from tests.lab.attacks.lattice.support import ENGINE, PARAMETERS, coefficients, minus, polynomial, received, times
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import shares_plan
 
 OPENED_BITS, DIGITS = 27, 17
 LAYOUT = Layout(PARAMETERS, "gradients", 16, 5, 1, 51, 32)
@@ -73,7 +73,7 @@ def test_our_sets_leave_enough_of_a_secret(parameters: ParameterSet) -> None:
 
 def test_more_opened_bits_than_any_set_allows_are_refused() -> None:
     """A plan that would open a whole secret is refused before it starts."""
-    wide = lattice_plan((2000, 1))
+    wide = shares_plan((2000, 1))
     assert most_opened_bits(wide, 100) > math.ceil(32768 * math.log2(3))
     with pytest.raises(PlanError, match="bits may be opened to one party"):
         _ = RunShape(wide, 100).number

@@ -21,8 +21,7 @@ from plumbob.protocol.party import party_at
 from plumbob.protocol.releases import opened_bits, scored_bits
 from plumbob.protocol.shares.shape import WEIGHT_BITS, most_opened_bits
 from plumbob.protocol.shares.training import SharesParty
-from tests.protocol.support import made_up, outcomes, seated, tables_for
-from tests.protocol.test_lattice_shares import lattice_plan
+from tests.protocol.support import made_up, outcomes, seated, shares_plan, tables_for
 
 ROWS, COLUMN, FACTOR = 200, 1, 4
 
@@ -46,7 +45,7 @@ class Dishonest(SharesParty):
 
 def plan_for(open: str) -> Plan:
     """A third of the rows is held out."""
-    return lattice_plan(open=open, test_share=0.3, epochs=1, start="zero")
+    return shares_plan(open=open, test_share=0.3, epochs=1, start="zero")
 
 
 def read_and_true(plan: Plan) -> tuple[Vector, Vector]:
