@@ -466,3 +466,21 @@ def test_what_stands_for_no_plan() -> None:
     """Anything else than a plan, its file, its dictionary, a record or a model is refused by name."""
     with pytest.raises(PlanError, match="a run's record or a fitted model, got int"):
         plumbob.check(cast("Any", 3))
+
+
+@pytest.mark.parametrize(
+    ("keys", "attack", "words"),
+    [
+        ({"batch_size": 12}, "feature-geometry", "Batches of 12 rows against its 11 columns fix no residual"),
+        ({"batch_size": 11}, "feature-geometry", "Batches of 11 rows against its 11 columns fix every residual"),
+        ({"batch_size": 44}, "feature-geometry", "fix no residual in general"),
+        ({"batch_size": 45}, "feature-geometry", "determine no residual"),
+        ({"epochs": 12, "batch_size": 64}, "steering", "read 11 of the feature party's columns"),
+        ({"epochs": 13, "batch_size": 64}, "steering", "read all 12 of the feature party's columns"),
+    ],
+    ids=str,
+)
+def test_words_change_where_numbers_do(keys: dict[str, Any], attack: str, words: str) -> None:
+    """A sentence about one row or column more or less is another one."""
+    found = check(Plan.for_columns((11, 12), protocol="exchange", intercept=False, rows=3000, **keys))
+    assert any(words in f"{one.why} {one.can}" for one in found if one.attack == attack and one.by == "label")

@@ -58,6 +58,7 @@ BOUNDARIES = (
     Boundary("feature-single", (9, 1), 600, EXCHANGE | {"batch_size": 5}, "epochs", (3, 2)),
     Boundary("feature-single", (1, 22), 602, EXCHANGE | {"epochs": 5, "batch_size": 20}, "rows", (602, 603)),
     Boundary("feature-single", (9, 1), 1000, EXCHANGE | {"epochs": 5}, "batch_size", (40, 41)),
+    Boundary("feature-chain", (11, 1), 600, EXCHANGE | {"batch_size": 1}, "epochs", (2, 1)),
     # Scores and rotations.
     Boundary("feature-geometry", (20, 6), 600, EXCHANGE | {"batch_size": 5, "epochs": 56}, "split", ((20, 6), (20, 7))),
     Boundary("feature-geometry", (20, 3), 600, EXCHANGE | {"batch_size": 5}, "epochs", (24, 23)),
@@ -67,8 +68,10 @@ BOUNDARIES = (
     Boundary("feature-geometry", (9, 3), 28, EXCHANGE | {"batch_size": 9, "epochs": 5}, "rows", (28, 29)),
     Boundary("feature-geometry", TWO, 3200, NOISY | {"batch_size": 8, "epochs": 5}, "noise_std", (3.0, 3.01)),
     # Labels: equations, of few columns and of many; noise that is left; a start that few steps mend.
+    Boundary("label-stacked", (11, 7), 200, EXCHANGE | {"batches": "full", "epochs": 1}, "rows", (200, 201)),
     Boundary("label-stacked", TWO, 342, EXCHANGE | {"batches": "full", "epochs": 1}, "rows", (342, 343)),
     Boundary("label-stacked", (11, 2), 16, EXCHANGE | {"batches": "full", "epochs": 1}, "rows", (16, 17)),
+    Boundary("label-stacked", (11, 2), 50, EXCHANGE | {"batch_size": 16, "epochs": 1}, "rows", (50, 51)),
     Boundary("label-average", TWO, 2000, BLURRED, "noise_std", (7.155, 7.156)),
     Boundary("label-stacked", TWO, 2000, EXCHANGE | {"batches": "full", "start": "xavier"}, "epochs", (27, 28)),
     Boundary("label-average", TWO, 2000, STARTED | {"batches": "full"}, "noise_std", (6.66, 6.67)),

@@ -104,6 +104,7 @@ def test_an_encrypted_run_shows_as_much() -> None:
         ({}, 0.005, "leaks"),
         ({}, None, "degrades"),
         ({}, 0.4, "no finding"),
+        ({}, 0.0, "no finding"),
         ({"batches": "fixed"}, 0.005, "degrades"),
         ({"noise": "sound", "epsilon": 1.0, "row_norm": 1.0}, 0.005, "blocked"),
         ({"noise": "sound", "epsilon": 1.0, "row_norm": 1.0}, None, "blocked"),

@@ -6,6 +6,7 @@ residual once it is averaged over these visits. docs/check.md says on which plan
 """
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 
 from plumbob.checking.figures import Figures
@@ -61,23 +62,22 @@ def labels(figures: Figures, by: str) -> Judged | None:
 
 
 def _verdict_on_labels(figures: Figures, by: str, known: float, noise: float) -> str:
-    are_few = figures.rank(by) <= FEW_COLUMNS < figures.batch
+    are_few = figures.rank(by) <= FEW_COLUMNS
     # A random start spoils an attacker's own part of a model, and few steps do not mend it: its sums say more.
     is_spoilt = figures.plan.start != "zero" and figures.growth <= UNTRAINED and not are_few
     is_enough = known >= (ENOUGH_OF_FEW if are_few else ENOUGH)
     is_enough |= is_spoilt and figures.general_signal(by, figures.visits) >= PLAIN
     if is_enough and noise <= QUIET * figures.label_signal and figures.flipped <= MOST_FLIPPED:
         return LEAKS
-    is_hidden = figures.noise_toward(by) > 0 or figures.flipped > 0
     # From zero weights the first sums are counts of labels: noise on single ones does not hide those of groups.
-    if not is_hidden or figures.plan.start == "zero" or _most_advantage(figures, by) > figures.plan.tolerance_labels:
+    if figures.plan.start == "zero" or most_advantage(figures, by) > figures.plan.tolerance_labels:
         return DEGRADES
     is_faint = figures.general_signal(by, figures.visits) <= FAINT
     is_even = figures.steps // figures.passes >= MANY_STEPS
-    return BLOCKED if is_faint and is_even and _rare_bits(figures, by)[1] < FEW_BITS else DEGRADES
+    return BLOCKED if is_faint and is_even and rare_bits(figures, by)[1] < FEW_BITS else DEGRADES
 
 
-def _most_advantage(figures: Figures, by: str) -> float:
+def most_advantage(figures: Figures, by: str) -> float:
     """The advantage of any attack on single labels, with all other labels known: noise on residuals is white."""
     return (1.0 - 2.0 * figures.flipped) * (2.0 * auc_of(figures.most_ratio(by, figures.visits)) - 1.0)
 
@@ -109,11 +109,10 @@ def rare_labels(figures: Figures, by: str) -> Judged | None:
     all_labels = labels(figures, by)
     if all_labels is not None and all_labels.verdict == LEAKS:
         return None
-    known = figures.positives
-    rarer = None if known is None else min(known, 1.0 - known)
-    if rarer is not None and not 0.0 < rarer <= RARE:
+    if not _rare_shares(figures):
         return None
-    share, ratio = _rare_bits(figures, by)
+    share, ratio = rare_bits(figures, by)
+    rarer = None if figures.positives is None else share
     said, needed = _said_bits(figures, by, share), _needed_bits(figures, share)
     number = "those" if rarer is None else f"most of the {counted(round(rarer * figures.rows), 'person', 'people')}"
     can = (
@@ -136,13 +135,17 @@ def rare_labels(figures: Figures, by: str) -> Judged | None:
     return Judged(verdict, can, why, without_gradients(figures.plan))
 
 
-def _rare_bits(figures: Figures, by: str) -> tuple[float, float]:
+def _rare_shares(figures: Figures) -> tuple[float, ...]:
+    """The shares that the rarer class may have; none where it is known, and neither class is rare."""
+    if figures.positives is None:
+        return ASSUMED_SHARES
+    rarer = min(figures.positives, 1.0 - figures.positives)
+    return (rarer,) if 0.0 < rarer <= RARE else ()
+
+
+def rare_bits(figures: Figures, by: str) -> tuple[float, float]:
     """A share of positives, and how many bits the sums say for each bit that the choice of these rows needs."""
-    known = figures.positives
-    shares = ASSUMED_SHARES if known is None else (min(known, 1.0 - known),)
-    ratios = {
-        share: _said_bits(figures, by, share) / _needed_bits(figures, share) for share in shares if 0.0 < share <= RARE
-    }
+    ratios = {share: _said_bits(figures, by, share) / _needed_bits(figures, share) for share in _rare_shares(figures)}
     return max(ratios.items(), key=lambda found: found[1], default=(0.0, 0.0))
 
 
@@ -166,10 +169,9 @@ def _said_bits(figures: Figures, by: str, share: float) -> float:
 
 
 def labels_in_own_weights(figures: Figures, by: str) -> Judged | None:
-    """Judge opened weights by columns over rows: fitted to coin flips, d columns on n rows hold d / n of a label.
+    """Judge opened weights by how well they name even coin flips.
 
-    A label's sign then comes out right for a share Phi(sqrt(h / (1 - h))) of the rows, with h = d / n. What columns say
-    about labels in general comes on top, and no plan tells how much that is.
+    What columns say about labels in general comes on top, and no plan tells how much that is.
     """
     plan = figures.plan
     if plan.is_closed or not figures.columns(by):
@@ -179,19 +181,27 @@ def labels_in_own_weights(figures: Figures, by: str) -> Judged | None:
     if (bound := figures.bound_on_opened_weights(keeps_its_norm=True)) is not None:
         verdict, why = bound
         return Judged(verdict, can, why, without_gradients(plan), attacks)
-    held = min(1.0, figures.columns(by) * figures.runs / figures.rows)
-    right = 1.0 if held == 1.0 else NormalDist().cdf(math.sqrt(held / (1.0 - held)))
+    right = coins_named(figures, by)
     why = (
         f"{counted(figures.columns(by), 'weight')} on {figures.rows:,} rows remember coin flips with {percent(right)} "
         f"right, and show what {figures.spoken(by)}'s columns say about labels in general, such as how much more often "
         "label 1 is in one half of a yes/no column"
     )
     noise = figures.noise_toward(by)
-    surely = right - SURE * 0.5 / math.sqrt(figures.rows)
+    surely = 2.0 * (right - SURE * 0.5 / math.sqrt(figures.rows)) - 1.0
     # Noise hides single labels, not what columns say about labels in general: that is in the weights too.
-    verdict = LEAKS if 2.0 * surely - 1.0 > plan.tolerance_labels and not noise else DEGRADES
+    verdict = LEAKS if surely > plan.tolerance_labels and not noise else DEGRADES
     beside = f"; noise of {noise:.3g} is on each residual" if noise else ""
     return Judged(verdict, can, f"{why}{beside}.", without_gradients(plan), attacks)
+
+
+def coins_named(figures: Figures, by: str) -> float:
+    """The share of coin flips that opened weights name: fitted to them, d columns on n rows hold d / n of a label.
+
+    A label's sign then comes out right for a share Phi(sqrt(h / (1 - h))) of the rows, with h = d / n.
+    """
+    held = min(1.0, figures.columns(by) * figures.runs / figures.rows)
+    return 1.0 if held == 1.0 else NormalDist().cdf(math.sqrt(held / (1.0 - held)))
 
 
 # Residuals that are read one by one.
@@ -202,36 +212,62 @@ FORECAST_ERROR = 0.36
 """How far from what an attack reaches a forecast may lie, however many rows there are: .068 where the AUC is .75."""
 
 
-def read_row_by_row(
-    figures: Figures,
-    by: str,
-    share: float = 1.0,
-    visits: int = 1,
-    people: int | None = None,
-    *,
-    is_exact: bool = False,
-) -> tuple[str, float]:
-    """The verdict where residuals are read row by row, and the share of labels that come out right among them.
+@dataclass(frozen=True)
+class RowByRow:
+    """Residuals of a feature party's peers that it reads one by one, and what they say of labels."""
 
-    `share` is the share of the rows that are read, averaged over `visits`; `people` how many are judged, all without a
-    number. Where it is exact, nothing blurs a label but the flips.
-    """
-    noise = figures.noise_toward(by) / math.sqrt(visits)
-    blur = 0.0 if is_exact else math.hypot(noise, figures.peer_spread(by))
-    ratio = figures.label_signal / blur if blur else math.inf
-    unflipped = 1.0 - 2.0 * figures.flipped
-    auc = 0.5 + share * (figures.flipped + unflipped * auc_of(ratio) - 0.5)
-    judged = figures.rows if people is None else people
-    least = min(wilson(auc * judged, judged)[0], auc - FORECAST_ERROR * auc * (1.0 - auc))
-    # Labels that are read exactly are read, however well own columns predict them.
-    baseline = USUAL_AUC if figures.plan.start == "zero" or is_exact else SPOILT_AUC
-    right = figures.flipped + unflipped * NormalDist().cdf(ratio)
-    if (least - baseline) / (1.0 - baseline) > figures.plan.tolerance_labels:
-        return LEAKS, right
-    alone = figures.label_signal / noise if noise else math.inf
-    is_hidden = figures.noise_toward(by) > 0 or figures.flipped > 0
-    is_little = share * unflipped * (2.0 * auc_of(alone) - 1.0) <= figures.plan.tolerance_labels
-    return (BLOCKED if is_hidden and is_little else DEGRADES), right
+    figures: Figures
+    by: str
+    share: float = 1.0
+    """The share of the rows that are read."""
+    visits: int = 1
+    """How many readings of a row are averaged."""
+    people: int | None = None
+    """How many people are judged; None = all."""
+    is_exact: bool = False
+    """Whether nothing blurs a label but the flips."""
+
+    @property
+    def verdict(self) -> str:
+        tolerance = self.figures.plan.tolerance_labels
+        if self.surely > tolerance:
+            return LEAKS
+        is_hidden = self._noise > 0 or self.figures.flipped > 0
+        return BLOCKED if is_hidden and self.at_most <= tolerance else DEGRADES
+
+    @property
+    def right(self) -> float:
+        """The share of labels that come out right among those that are read."""
+        return self.figures.flipped + self._unflipped * NormalDist().cdf(self._ratio)
+
+    @property
+    def surely(self) -> float:
+        """The advantage that it has at least, as far as a plan tells."""
+        # Labels that are read exactly are read, however well own columns predict them.
+        baseline = USUAL_AUC if self.figures.plan.start == "zero" or self.is_exact else SPOILT_AUC
+        auc = 0.5 + self.share * (self.figures.flipped + self._unflipped * auc_of(self._ratio) - 0.5)
+        judged = self.figures.rows if self.people is None else self.people
+        least = min(wilson(auc * judged, judged)[0], auc - FORECAST_ERROR * auc * (1.0 - auc))
+        return (least - baseline) / (1.0 - baseline)
+
+    @property
+    def at_most(self) -> float:
+        """The advantage that it has at most, with nothing but noise and flips in its way."""
+        alone = self.figures.label_signal / self._noise if self._noise else math.inf
+        return self.share * self._unflipped * (2.0 * auc_of(alone) - 1.0)
+
+    @property
+    def _noise(self) -> float:
+        return self.figures.noise_toward(self.by) / math.sqrt(self.visits)
+
+    @property
+    def _unflipped(self) -> float:
+        return 1.0 - 2.0 * self.figures.flipped
+
+    @property
+    def _ratio(self) -> float:
+        blur = 0.0 if self.is_exact else math.hypot(self._noise, self.figures.peer_spread(self.by))
+        return self.figures.label_signal / blur if blur else math.inf
 
 
 def auc_of(ratio: float) -> float:

@@ -5,7 +5,7 @@ Together with one party it decrypts that party's messages, and reads residuals r
 """
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.gradients import read_row_by_row
+from plumbob.checking.rules.gradients import RowByRow
 from plumbob.checking.rules.remedies import without_gradients
 from plumbob.checking.rules.rule import Judged, Rule
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
@@ -53,13 +53,13 @@ def arbiter_with_feature_party(figures: Figures, by: str) -> Judged | None:
         return None
     arbiter, party = by.split("+")
     noise = figures.noise_toward(party)
-    verdict, right = read_row_by_row(figures, party, visits=figures.visits if noise else 1)
+    read = RowByRow(figures, party, visits=figures.visits if noise else 1)
     blurred = f" under noise of {noise:.3g}" if noise else ""
     return Judged(
-        verdict,
+        read.verdict,
         f"work out the labels of {figures.people}, better than by guessing",
         f"{figures.spoken(arbiter)} and {figures.spoken(party)} together decrypt every joint residual{blurred}, row by "
-        f"row, at any batch size: about {percent(right)} of labels right.",
+        f"row, at any batch size: about {percent(read.right)} of labels right.",
         without_gradients(figures.plan),
     )
 

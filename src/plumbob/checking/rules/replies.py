@@ -9,8 +9,8 @@ import math
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.gradients import (
     FEW,
+    RowByRow,
     is_drowned,
-    read_row_by_row,
     with_noise,
 )
 from plumbob.checking.rules.remedies import without_gradients
@@ -31,9 +31,9 @@ def packed_labels(figures: Figures, by: str) -> Judged | None:
     share, is_every_step, numbers = _room(figures, by)
     is_exact = not is_every_step and figures.plan.start == "zero" and not figures.noise_toward(by)
     visits = figures.passes if is_every_step and figures.is_noisy else 1
-    verdict, right = read_row_by_row(figures, by, share, visits, is_exact=is_exact)
-    why = f"{numbers}; about {percent(right)} of the labels that are read come out right."
-    return Judged(verdict, f"read the labels of {figures.people}", why, _cut_replies(figures))
+    read = RowByRow(figures, by, share, visits, is_exact=is_exact)
+    why = f"{numbers}; about {percent(read.right)} of the labels that are read come out right."
+    return Judged(read.verdict, f"read the labels of {figures.people}", why, _cut_replies(figures))
 
 
 def packed_scores(figures: Figures, by: str) -> Judged | None:
@@ -87,18 +87,18 @@ def chosen_rows(figures: Figures, by: str) -> Judged | None:
         f"{counted(in_all, 'person', 'people')} in {counted(steps, 'step')}"
     )
     if figures.is_noisy:
-        verdict, _ = read_row_by_row(figures, by, visits=figures.visits, people=max(1, columns // RARER))
+        read = RowByRow(figures, by, visits=figures.visits, people=max(1, columns // RARER))
         numbers += f", each under noise of {figures.noise_toward(by):.3g} per visit"
     elif plan.start == "zero" or (plan.kind.lends_keys and figures.has_labels_alone):
         bits = min(figures.slot_bits - plan.residual_bits - 2, 60)
         readable = min(figures.batch, columns * bits)
         numbers += f"; columns of powers of two read {readable} of {figures.batch:,} labels in the first step alone"
         people = max(1, max(readable, columns) // IF_EXACT)
-        verdict, _ = read_row_by_row(figures, by, people=people, is_exact=True)
+        read = RowByRow(figures, by, people=people, is_exact=True)
     else:
-        verdict, _ = read_row_by_row(figures, by, people=max(1, columns // RARER))
+        read = RowByRow(figures, by, people=max(1, columns // RARER))
     return Judged(
-        verdict, f"read labels of its choice, up to {each:,} per step", f"{numbers}.", without_gradients(plan)
+        read.verdict, f"read labels of its choice, up to {each:,} per step", f"{numbers}.", without_gradients(plan)
     )
 
 
