@@ -11,7 +11,8 @@ import plumbob
 from plumbob.lab.exchange.proof import ROOTS
 from plumbob.net.greeting import LARGEST_GREETING, Greeting
 from plumbob.net.identity import CHECKSUM_BYTES, PREFIX
-from plumbob.net.reliable import FRAME, REMEMBERED
+from plumbob.net.numbered import REMEMBERED
+from plumbob.net.reliable import FRAME
 from plumbob.net.wire import OPENING
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind

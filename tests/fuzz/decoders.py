@@ -31,7 +31,8 @@ from plumbob.lab.transcript import Transcript
 from plumbob.net import Data, greeting
 from plumbob.net.greeting import Greeting
 from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
-from plumbob.net.reliable import FRAME, MESSAGE, Memory, ReliableLink
+from plumbob.net.numbered import Memory
+from plumbob.net.reliable import FRAME, MESSAGE, ReliableLink
 from plumbob.plan import Plan
 from plumbob.protocol import messages
 from plumbob.protocol.channel import Channel
@@ -129,7 +130,7 @@ def take_frames(data: bytes) -> None:
     link = ReliableLink("bank", TERMS, Memory(2, (b"ours",) * 3, 5, 5, digests), stored=lambda: 5)
     for frame in cut(data):
         link._take(frame)
-    if not 2 <= link._first <= 5 or link._expected < 5 or len(link._digests) > 64:
+    if not 2 <= link._outbound.first <= 5 or link._inbound.expected < 5 or len(link._inbound._digests) > 64:
         raise AssertionError("a link that counts wrong")
 
 

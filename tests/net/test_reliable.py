@@ -1,6 +1,5 @@
 """net/reliable.py: where two connections to one peer overlap. For whole runs see tests/party and tests/fuzz."""
 
-import queue
 import threading
 
 import pytest
@@ -9,15 +8,8 @@ from msgspec import structs
 from plumbob.errors import RemoteProtocolError, TransportError
 from plumbob.net import Data, reliable
 from plumbob.net.greeting import Greeting
-from plumbob.net.reliable import (
-    MESSAGE,
-    OUTDATED_GREETINGS,
-    REMEMBERED,
-    WAITING,
-    WAITING_BYTES,
-    Memory,
-    ReliableLink,
-)
+from plumbob.net.numbered import WAITING_BYTES, Memory
+from plumbob.net.reliable import OUTDATED_GREETINGS, ReliableLink
 
 TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16)
 THEIRS = structs.replace(TERMS, run="ef" * 16)
@@ -41,14 +33,6 @@ class Silent:
 def link() -> ReliableLink:
     """A link with three messages that were not confirmed yet."""
     return ReliableLink("bank", TERMS, Memory(0, (b"first", b"second", b"third"), 3), stored=lambda: 0)
-
-
-def test_what_another_connection_confirmed_is_not_sent_again() -> None:
-    """A new connection's greeting asks for everything; meanwhile the old one confirms two: the third is next."""
-    ours, connection = link(), Silent()
-    ours._connection = connection
-    ours._confirm(2)
-    assert ours._next_turn(connection, 0, False) == (MESSAGE, 2, (b"third",))
 
 
 def test_an_outdated_greeting_is_not_the_end() -> None:
@@ -81,39 +65,20 @@ def test_a_peer_names_its_run() -> None:
         link()._refuse_other_run(structs.replace(THEIRS, run=""))
 
 
-def test_what_is_too_old_to_remember_is_dropped() -> None:
-    """A message that was taken long ago comes again over a slow connection: no news, and no offence."""
-    ours = link()
-    for number in range(REMEMBERED + 2):
-        ours._take_message(number, b"data")
-        ours.receive(1.0)
-    ours._take_message(0, b"data")
-    with pytest.raises(RemoteProtocolError, match="a second time with other contents"):
-        ours._take_message(REMEMBERED, b"other data")
+def test_a_peer_that_sends_too_much_waits() -> None:
+    """The connection's thread takes the next message once somebody asks for one that waits."""
+    ours, more = link(), threading.Event()
+    ours._take_message(0, bytes(WAITING_BYTES))
 
+    def take() -> None:
+        ours._take_message(1, b"more")
+        more.set()
 
-@pytest.mark.parametrize(("size", "taken"), [(1, WAITING), (WAITING_BYTES // 4, 4), (WAITING_BYTES + 1, 1)])
-def test_what_waits_is_bounded_in_number_and_in_bytes(size: int, taken: int) -> None:
-    """A peer that sends and sends has to wait, sooner with long messages; one always gets in, and each makes room."""
-    ours, data = link(), bytes(size)
-    entered: queue.SimpleQueue[int] = queue.SimpleQueue()
-
-    def send_all() -> None:
-        for number in range(taken + 2):
-            ours._take_message(number, data)
-            entered.put(number)
-
-    sender = threading.Thread(target=send_all, daemon=True)
-    sender.start()
-    assert [entered.get(timeout=120) for _ in range(taken)] == list(range(taken))
-    for number in (taken, taken + 1):
-        # While nobody asks for a message, no other gets in.
-        with pytest.raises(queue.Empty):
-            entered.get(timeout=0.1)
-        assert ours.receive(120) is data
-        assert entered.get(timeout=120) == number
-    sender.join(120)
-    assert ours._inbox_bytes == taken * size
+    threading.Thread(target=take, daemon=True).start()
+    assert not more.wait(0.1)
+    assert len(ours.receive(120)) == WAITING_BYTES
+    assert more.wait(120)
+    assert ours.receive(120) == b"more"
 
 
 def test_closing_frees_a_reader_that_waits() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from plumbob.errors import RemoteProtocolError
+from plumbob.errors import LocalProtocolError, RemoteProtocolError
 from plumbob.net.connector import Connection
 from plumbob.net.memory import Data
 from plumbob.plan import PARTY_NAME
@@ -70,6 +70,27 @@ def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greetin
     """Send our greeting and receive the peer's."""
     connection.send(encode(ours))
     return decode(connection.receive(seconds), connection.peer)
+
+
+def refuse_other_run(ours: Greeting, theirs: Greeting, peer: str) -> None:
+    """Raise unless both sides have the same plan, and each the journal that the other one met before."""
+    start_over = "both start over with --new" if ours.purpose == "train" else "both type this again"
+    if theirs.plan != ours.plan:
+        raise RemoteProtocolError(
+            f"{peer}: {plan_difference(ours, theirs)}; use the same file on all sides, compare `plumbob plan show PLAN`"
+        )
+    if not theirs.run:
+        raise RemoteProtocolError(f"{peer}: does not say which run it is in; is its version another one?")
+    if ours.knows and theirs.run != ours.knows:
+        raise RemoteProtocolError(
+            f"{peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
+            f"or {start_over}"
+        )
+    if theirs.knows and theirs.knows != ours.run:
+        raise LocalProtocolError(
+            f"{peer}: is in the middle of a run that this journal does not belong to; bring the journal back, "
+            f"or {start_over}"
+        )
 
 
 def plan_difference(ours: Greeting, theirs: Greeting) -> str:

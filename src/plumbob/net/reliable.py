@@ -1,10 +1,15 @@
 """A link that outlives its connections: every message arrives once and in order, whatever happens in between.
 
-Messages are numbered. What was sent is kept until the peer says that it is on the peer's disk, and is sent again on the
-next connection from where the peer left off. A message that comes twice is taken once; one that comes twice with
-different contents is equivocation, and ends the run.
+What was sent is sent again on the next connection from where the peer left off; `numbered` says which message is news.
+A connection lives as follows.
 
-On a connection, first a greeting each way, then frames:
+1. Both sides greet (`greeting`). Another purpose ends the connection, another plan or run ends the run.
+2. The connection takes the place of an older one.
+3. One thread writes: the messages from where the peer left off, then the goodbye.
+4. Another reads, and every frame also says what is on the peer's disk.
+5. It ends: broken, replaced, or with an abort, which ends the run too. What was not confirmed waits for the next one.
+
+A frame, after the greetings:
 
     offset  size  field
     0       1     kind: 0 a message, 1 goodbye, 2 abort
@@ -17,11 +22,8 @@ import logging
 import struct
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
 
 from msgspec import structs
 
@@ -31,15 +33,12 @@ from plumbob.net import greeting
 from plumbob.net.connector import Connection
 from plumbob.net.greeting import GREETING_SECONDS, LISTENING_SECONDS, Greeting
 from plumbob.net.memory import Data
+from plumbob.net.numbered import Inbound, Memory, Outbound
 
 log = logging.getLogger("plumbob.net")
 
 FRAME = struct.Struct("<BQQ")
 MESSAGE, GOODBYE, ABORT = range(3)
-REMEMBERED = 64  # Digests of messages received.
-# Messages received and not yet asked for: beyond either number the network has to wait, but one is always taken.
-WAITING = 64
-WAITING_BYTES = 1 << 26
 ABORT_SECONDS = 5.0
 LAST_WORDS_SECONDS = 1.0
 OUTDATED_GREETINGS = 3  # So many in a row are no coincidence.
@@ -48,21 +47,6 @@ LONGEST_WORDS = 500  # Characters of a peer's reason that an error repeats.
 
 class OutdatedGreetingError(TransportError):
     """Raised for a greeting that a later connection overtook, or that comes from an old journal."""
-
-
-@dataclass(frozen=True, repr=False)
-class Memory:
-    """What a link must know about the time before a restart; nothing, for a first start."""
-
-    first: int = 0
-    """The number of the first message in `unconfirmed`."""
-    unconfirmed: Sequence[bytes] = ()
-    """Messages sent, oldest first, that the peer has not confirmed, as far as the journal has them."""
-    sent: int = 0
-    """How many messages were sent; those that are not here will be sent again, the same, before anything new."""
-    received: int = 0
-    digests: Mapping[int, bytes] = field(default_factory=dict)
-    """The digests of the last messages received, by number."""
 
 
 class ReliableLink:
@@ -87,32 +71,19 @@ class ReliableLink:
         self.peer = peer
         self._terms = terms
         self._stored = stored
-        self._known_digest = digest
         self._on_confirmed = on_confirmed
         self._on_waiting = on_waiting
-        self._first = memory.first
-        self._outbox: deque[Sequence[Data]] = deque((data,) for data in memory.unconfirmed)
-        self._next = memory.first + len(self._outbox)
-        """The number of the next message."""
-        self._sent_before = memory.sent
-        self._expected = memory.received
-        self._digests = dict(memory.digests)
-        self._inbox: deque[Data] = deque()
-        self._inbox_bytes = 0
-        self._taken = memory.received
-        """How many messages `receive` has returned."""
-        self._last: Data | None = None
-        """The message received last: its digest is needed only when the next one is wanted."""
-        self._failure: PlumbobError | None = None
+        self._outbound, self._inbound = Outbound(peer, memory), Inbound(peer, memory, digest)
         self._connection: Connection | None = None
+        self._peer_run: str | None = None
+        self._failure: PlumbobError | None = None
+        self._is_closed = False
+        self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
+        self._outdated = 0
         self._ended: Connection | None = None
         self.last_end = ""
         """How the last connection ended, in brackets, for whoever waits in vain for a message; empty before."""
         self._told = ""
-        self._peer_run: str | None = None
-        self._says_goodbye = self._said_goodbye = self._peer_said_goodbye = False
-        self._is_closed = False
-        self._outdated = 0
         # Under one lock: whoever writes is not woken by what comes.
         lock = threading.RLock()
         self._changed, self._to_write = threading.Condition(lock), threading.Condition(lock)
@@ -130,21 +101,15 @@ class ReliableLink:
     def send(self, *parts: Data) -> None:
         with self._changed:
             self._raise_failure()
-            # After a restart, the peer may have what is said again.
-            if self._next >= self._first:
-                self._outbox.append(parts)
-            self._next += 1
+            self._outbound.add(parts)
             self._to_write.notify_all()
 
     def receive(self, seconds: float) -> Data:
         with self._changed:
-            self._changed.wait_for(lambda: self._inbox or self._failure is not None or self._is_closed, seconds)
+            self._changed.wait_for(lambda: self._inbound or self._failure is not None or self._is_closed, seconds)
             self._raise_failure()
-            if self._inbox:
-                self._note_last()
-                data = self._last = self._inbox.popleft()
-                self._taken += 1
-                self._inbox_bytes -= len(data)
+            if self._inbound:
+                data = self._inbound.take()
                 self._changed.notify_all()
                 return data
             if self._is_closed:
@@ -201,7 +166,7 @@ class ReliableLink:
     # What the network's threads call.
 
     def attach(self, connection: Connection) -> None:
-        """Greet on a new connection and use it from now on, in place of an older one. Returns when it has ended."""
+        """Use a new connection from now on, in place of an older one. Returns when it has ended."""
         try:
             theirs = self._greet(connection)
             if (theirs.purpose, theirs.name) != (self._terms.purpose, self._terms.name):
@@ -234,9 +199,12 @@ class ReliableLink:
             self._ended, self.last_end = connection, f" (the last connection ended: {error})"
 
     def _greet(self, connection: Connection) -> Greeting:
-        known = self._peer_run or self._terms.knows
-        ours = structs.replace(self._terms, received=self._expected, clock=time.time(), knows=known)
+        ours = structs.replace(self._ours(), received=self._inbound.expected, clock=time.time())
         return greeting.exchanged(connection, ours, GREETING_SECONDS)
+
+    def _ours(self) -> Greeting:
+        """What we say about the run, with what was learnt of the peer since the start."""
+        return structs.replace(self._terms, knows=self._peer_run or self._terms.knows)
 
     def _say_to_wait(self, theirs: Greeting) -> str:
         """Answer somebody who comes for another purpose: that does not end a run, but a person is told once."""
@@ -248,28 +216,11 @@ class ReliableLink:
         return reason
 
     def _refuse_other_run(self, theirs: Greeting) -> None:
-        ours = self._terms
-        known = self._peer_run or ours.knows
-        if theirs.plan != ours.plan:
-            raise RemoteProtocolError(
-                f"{self.peer}: {greeting.plan_difference(ours, theirs)}; use the same file on all sides, "
-                "compare `plumbob plan show PLAN`"
-            )
-        if not theirs.run:
-            raise RemoteProtocolError(f"{self.peer}: does not say which run it is in; is its version another one?")
-        if known and theirs.run != known:
-            raise RemoteProtocolError(
-                f"{self.peer}: began a new run, we are in the middle of one with it; it must bring its journal back, "
-                f"or {self._start_over}"
-            )
-        if theirs.knows and theirs.knows != ours.run:
-            raise LocalProtocolError(
-                f"{self.peer}: is in the middle of a run that this journal does not belong to; bring the journal back, "
-                f"or {self._start_over}"
-            )
+        """Raise unless the peer is in this run, and knows of as many messages as both of us can know of."""
+        greeting.refuse_other_run(self._ours(), theirs, self.peer)
         with self._changed:
             # Together: a confirmation that comes in between moves both.
-            first, sent = self._first, max(self._next, self._sent_before)
+            first, sent = self._outbound.first, self._outbound.sent
         if theirs.received > sent:
             raise LocalProtocolError(
                 f"{self.peer}: has {theirs.received} messages of ours, our journal knows of {sent}: it is older than "
@@ -283,11 +234,6 @@ class ReliableLink:
                 # It may have greeted here and then gone on over another connection: the next greeting will tell.
                 raise OutdatedGreetingError(words)
             raise RemoteProtocolError(f"{self.peer}: {words}; is its journal an older copy?")
-
-    @property
-    def _start_over(self) -> str:
-        """What to do where nothing can be continued."""
-        return "both start over with --new" if self._terms.purpose == "train" else "both type this again"
 
     def _hear_last_words(self, connection: Connection) -> None:
         """Let a peer whose journal really is older say so before it stops."""
@@ -312,15 +258,14 @@ class ReliableLink:
 
     def _write(self, connection: Connection, position: int) -> None:
         """Send from `position` on, until another connection takes over."""
-        said_goodbye = False
         try:
-            while (turn := self._next_turn(connection, position, said_goodbye)) is not None:
-                kind, position, parts = turn
-                connection.send(FRAME.pack(kind, position, self._stored()), *parts)
-                position += kind == MESSAGE
-                said_goodbye = said_goodbye or kind == GOODBYE
-                if said_goodbye:
+            while (turn := self._next_turn(connection, position)) is not None:
+                kind, number, parts = turn
+                connection.send(FRAME.pack(kind, number, self._stored()), *parts)
+                if kind == GOODBYE:
                     self._note_goodbye()
+                    return
+                position = number + 1
         except TransportError as error:
             self._note_end(connection, error)
             connection.close()
@@ -328,19 +273,18 @@ class ReliableLink:
             # The next connection would not carry it either.
             self._fail(error)
 
-    def _next_turn(
-        self, connection: Connection, position: int, said_goodbye: bool
-    ) -> tuple[int, int, Sequence[Data]] | None:
+    def _next_turn(self, connection: Connection, position: int) -> tuple[int, int, Sequence[Data]] | None:
         """What to send next, and its number, once there is something; None when another connection has taken over."""
         with self._changed:
-            self._to_write.wait_for(lambda: self._has_something_for(connection, position, said_goodbye))
-            if self._connection is not connection:
-                return None
-            # What an older connection's last frames confirmed meanwhile is not here any more, and not needed.
-            number = max(position, self._first)
-            if number < self._next:
-                return MESSAGE, number, self._outbox[number - self._first]
-            return GOODBYE, number, ()
+            self._to_write.wait_for(
+                lambda: self._connection is not connection or self._turn(position) is not None,
+            )
+            return self._turn(position) if self._connection is connection else None
+
+    def _turn(self, position: int) -> tuple[int, int, Sequence[Data]] | None:
+        if (message := self._outbound.message_from(position)) is not None:
+            return MESSAGE, *message
+        return (GOODBYE, max(position, self._outbound.first), ()) if self._says_goodbye else None
 
     def _notify_everybody(self) -> None:
         self._changed.notify_all()
@@ -350,10 +294,6 @@ class ReliableLink:
         with self._changed:
             self._said_goodbye = True
             self._changed.notify_all()
-
-    def _has_something_for(self, connection: Connection, position: int, said_goodbye: bool) -> bool:
-        has_message = max(position, self._first) < self._next
-        return self._connection is not connection or has_message or (self._says_goodbye and not said_goodbye)
 
     def _listen(self, connection: Connection) -> None:
         while self._connection is connection:
@@ -366,6 +306,7 @@ class ReliableLink:
         if len(frame) < FRAME.size:
             raise RemoteProtocolError(f"{self.peer}: expected a frame of at least {FRAME.size} bytes, got {len(frame)}")
         kind, number, stored = FRAME.unpack_from(frame)
+        # Two connections may overlap: one frame at a time.
         with self._taking:
             self._confirm(stored)
             if kind == MESSAGE:
@@ -381,57 +322,23 @@ class ReliableLink:
 
     def _confirm(self, stored: int) -> None:
         with self._changed:
-            if stored > max(self._next, self._sent_before):
-                raise RemoteProtocolError(f"{self.peer}: confirms message {stored}, which was never sent")
-            if stored <= self._first:
-                return
-            for _ in range(min(stored - self._first, len(self._outbox))):
-                self._outbox.popleft()
-            self._first = stored
-        self._on_confirmed(stored)
+            is_news = self._outbound.confirm(stored)
+        if is_news:
+            self._on_confirmed(stored)
 
     def _take_message(self, number: int, data: Data) -> None:
-        if number < self._expected:
-            if not self._is_repeated(number, data):
-                raise RemoteProtocolError(
-                    f"{self.peer}: sent message {number} a second time with other contents; two versions of one step "
-                    "could expose secrets, so the run stops"
-                )
-            return
-        if number > self._expected:
-            raise RemoteProtocolError(f"{self.peer}: expected message {self._expected}, got {number}")
-        self._expected += 1
         with self._changed:
-            self._changed.wait_for(lambda: self._has_room_for(data) or self._is_closed)
-            self._inbox.append(data)
-            self._inbox_bytes += len(data)
-            self._changed.notify_all()
-
-    def _is_repeated(self, number: int, data: Data) -> bool:
-        """Whether this is the message of that number again; one that is too old to remember counts as the same."""
-        with self._changed:
-            place = number - self._taken
-            if 0 <= place < len(self._inbox):
-                return self._inbox[place] == data
-            if place == -1 and self._last is not None:
-                return self._last == data
-        digest = sha256(data).digest()
-        return self._digests.get(number, digest) == digest
-
-    def _note_last(self) -> None:
-        """Remember the digest of the last message before it is dropped."""
-        if self._last is not None:
-            number = self._taken - 1
-            self._digests[number] = self._known_digest(number) or sha256(self._last).digest()
-            self._digests.pop(number - REMEMBERED, None)
-
-    def _has_room_for(self, data: Data) -> bool:
-        return not self._inbox or (len(self._inbox) < WAITING and self._inbox_bytes + len(data) <= WAITING_BYTES)
+            if self._inbound.is_news(number, data):
+                self._changed.wait_for(lambda: self._inbound.has_room_for(data) or self._is_closed)
+                self._inbound.add(data)
+                self._changed.notify_all()
 
     def _take_goodbye(self, number: int) -> None:
-        if number != self._expected:
-            raise RemoteProtocolError(f"{self.peer}: says goodbye after message {number}, {self._expected} came")
         with self._changed:
+            if number != self._inbound.expected:
+                raise RemoteProtocolError(
+                    f"{self.peer}: says goodbye after message {number}, {self._inbound.expected} came"
+                )
             self._peer_said_goodbye = True
             self._changed.notify_all()
 

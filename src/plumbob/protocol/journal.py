@@ -44,7 +44,7 @@ import msgspec
 from plumbob.crypto.draws import LINK_BYTES, Draws, FirstWords, new_root
 from plumbob.errors import ROOM_ADVICE, JournalError, LocalProtocolError
 from plumbob.net import Data
-from plumbob.net.reliable import Memory
+from plumbob.net.numbered import Memory
 from plumbob.protocol.account import NOTHING_FIXED, Numbers
 from plumbob.protocol.messages import Message
 
