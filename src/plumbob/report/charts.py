@@ -147,14 +147,18 @@ def svg(chart: Chart) -> str:
 
 def _draw_lines(chart: Chart, axes: "Axes") -> None:
     looks = zip(cycle(COLOURS), cycle(MARKERS), cycle(DASHES), strict=False)
+    reference_dashes = cycle(DASHES[1:])
     for series in chart.series:
         if series.is_reference:
-            axes.plot(series.x, series.numbers, "--", color=REFERENCE, linewidth=1.2, label=_cut(series.name))
+            dashes = next(reference_dashes)
+            axes.plot(series.x, series.numbers, dashes, color=REFERENCE, linewidth=1.2, label=_cut(series.name))
             continue
         colour, marker, dashes = next(looks)
         # A mark now and then tells lines apart; one for each of many points would hide them.
         every = max(1, len(series.x) // 12)
         look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "markevery": every}
+        # A mark at the very end of an axis is whole, too.
+        look["clip_on"] = False
         axes.plot(series.x, series.numbers, dashes, label=_cut(series.name), **look)
         if series.low:
             axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.16, linewidth=0)
@@ -188,14 +192,20 @@ def _set_axis(
     values: Sequence[float],
 ) -> None:
     """Name an axis, give it its ends, and write its ticks in our own style."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     drawn.set_label_text(_cut(axis.title))
-    if axis.is_log and any(value > 0 for value in values):
+    positive = [value for value in values if value > 0]
+    if axis.is_log and positive:
         set_scale("log")
+        # Within two decades powers of ten alone would leave an axis with a single number.
+        is_short = max(positive) < 100 * min(positive)
+        drawn.set_major_locator(LogLocator(subs=(1, 2, 5) if is_short else (1,), numticks=7))
+        drawn.set_minor_locator(NullLocator())
     else:
         drawn.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-        drawn.set_major_formatter(lambda value, _place: axis.write(value))
+    # By our own hand: matplotlib writes powers as formulas, and none is read here.
+    drawn.set_major_formatter(lambda value, _place: axis.write(value))
     set_ends(axis.low, axis.high)
 
 

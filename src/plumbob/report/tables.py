@@ -10,9 +10,10 @@ WORDS = 40
 """Longer cells are sentences: they are set as such, and may break."""
 ROOMY_COLUMNS = 7
 """Tables with more columns are set closer, so that they fit a desktop's page."""
-FEW_COLUMNS, ROOM_OF_A_TELEPHONE = 2, 40
+FEW_COLUMNS, ROOM_OF_A_TELEPHONE = 2, 32
 """Columns that are always side by side, and characters that are."""
-_NUMBER = re.compile(r"-|[-+]?[\d.,]+(e[-+]\d+)?(\s?(%|[kMG]?B|s))?")
+_NUMBER = re.compile(r"-|[-+]?[\d.,]+(e[-+]\d+)?(\s?(%|[kMG]?B|s))?( \([\d.]+ to [\d.]+\))?")
+"""A number, with its unit and its interval."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class PageTable:
     @property
     def is_wide(self) -> bool:
         """Whether it needs more room than a telephone has; its rows become cards there."""
-        widths = [max(map(len, cells)) for cells in zip(*self.rows, strict=True)]
+        widths = [max(map(len, cells)) for cells in zip(self.header, *self.rows, strict=True)]
         return len(widths) > FEW_COLUMNS and sum(widths) > ROOM_OF_A_TELEPHONE
 
     @property

@@ -65,13 +65,14 @@ class PaperPage:
     in_short: Sequence[str]
     facts: Sequence[Fact]
     statements: Sequence[Sequence[PaperClaim]]
-    """The claims of each statement, one for each reading."""
+    """The claims of each statement of the paper, one for each reading."""
+    own_statements: Sequence[Sequence[PaperClaim]]
+    """The same of each statement of ours."""
     chapters: Sequence[Chapter]
 
 
 def page_of(book: Book, seconds: float) -> str:
     """The reproduced figures and claims as one HTML page."""
-    names = dict.fromkeys(claim.name for claim in book.claims)
     counts = [
         Fact("statements of the paper that agree", agreement(book.claims, of_the_paper=True), "of those tried"),
         Fact("statements of ours that agree", agreement(book.claims, of_the_paper=False), "beyond the paper"),
@@ -81,10 +82,16 @@ def page_of(book: Book, seconds: float) -> str:
         about=book.about,
         in_short=[*in_short(book), f"This call took {counting.seconds(seconds)}."],
         facts=[*counts, *book.facts],
-        statements=[[claim for claim in book.claims if claim.name == name] for name in names],
+        statements=_by_statement([claim for claim in book.claims if claim.is_the_papers]),
+        own_statements=_by_statement([claim for claim in book.claims if not claim.is_the_papers]),
         chapters=book.chapters,
     )
     return templates.page_of("paper.html", page, "plumbob.lab.paper")
+
+
+def _by_statement(claims: Sequence[PaperClaim]) -> list[list[PaperClaim]]:
+    names = dict.fromkeys(claim.name for claim in claims)
+    return [[claim for claim in claims if claim.name == name] for name in names]
 
 
 def in_short(book: Book) -> Iterator[str]:
