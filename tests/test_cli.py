@@ -723,6 +723,7 @@ def test_the_papers_settings_have_a_flag(cli: CommandLine) -> None:
     plan = cli.answer("plan", "new", "--as-in-the-paper", "--learning-rate", "0.3")["plan"]
     assert plan["protocol"] == "exchange"
     assert {key: plan[key] for key in plumbob.PAPER} == {**plumbob.PAPER, "learning_rate": 0.3}
-    usual = cli.answer("plan", "new", "--protocol", "shares")["plan"]
+    usual = plumbob.Plan.for_columns((1, 1))
     clear = cli.answer("plan", "new", "--protocol", "clear")["plan"]
-    assert {key: clear[key] for key in plumbob.PAPER} == {**{key: usual[key] for key in plumbob.PAPER}, "open": "own"}
+    fixed = {key: getattr(usual, key) for key in plumbob.PAPER}
+    assert {key: clear[key] for key in plumbob.PAPER} == {**fixed, "open": "own"}

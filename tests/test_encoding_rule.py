@@ -13,11 +13,11 @@ from plumbob.plan.encodings import (
     MOST_C,
     DraftedEncoding,
     TableSize,
-    bins_under_noise,
     encoding_for,
     rows_drafted_for,
     suggested_keys,
 )
+from plumbob.plan.row_noise import bins_under_noise
 
 
 @pytest.mark.parametrize(

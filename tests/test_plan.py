@@ -3,7 +3,6 @@
 import random
 import re
 import tomllib
-from dataclasses import FrozenInstanceError
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,8 @@ from hypothesis import strategies as st
 
 from plumbob.checking.check import check, notes
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, unready_evidence
+from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, Study, unready_evidence
+from plumbob.plan.plan import struct_with
 
 EXAMPLE = """
 # joint.toml
@@ -67,10 +67,15 @@ STUDY = {
 """What a study of the paper's protocol writes."""
 
 
+def built(**keys: Any) -> Plan:
+    """A plan of these keys, which is a study's where one of them is."""
+    return struct_with(keys)(**{"parties": TWO, **keys})
+
+
 def mistakes_of(**keys: Any) -> list[str]:
     """The lines with which a plan of these keys is refused."""
     with pytest.raises(PlanError) as refusal:
-        Plan(**{"parties": TWO, **keys})
+        built(**keys)
     return str(refusal.value).splitlines()
 
 
@@ -113,21 +118,21 @@ PARTIES = {party.name: {"role": party.role, "features": party.features} for part
 
 def test_the_hash_is_frozen() -> None:
     """Two versions of the program must agree on a plan's hash."""
-    assert Plan(TWO, protocol="exchange").hash() == "484d7f217823b071accf4172cd3bb7b6926ebb1971c335e1b65016b0b7e3b7da"
+    assert Study(TWO, protocol="exchange").hash() == "484d7f217823b071accf4172cd3bb7b6926ebb1971c335e1b65016b0b7e3b7da"
 
 
 def test_defaults_fit_the_protocol() -> None:
     """A plan that names only its protocol gets what fits it: the paper's settings outside `shares`."""
-    plan = Plan(TWO, protocol="exchange")
+    plan = Study(TWO, protocol="exchange")
     assert (plan.scale, plan.sigmoid, plan.batches) == ("standard", "taylor", "reshuffled")
     assert (plan.rate, plan.momentum, plan.feature_bits, plan.open, plan.passes(99)) == (0.1, 0.0, 16, "own", 10)
-    assert Plan(TWO, protocol="shares").open == "never"
+    assert Study(TWO, protocol="shares").open == "never"
 
 
 def test_another_protocol_brings_its_own_defaults() -> None:
     """What was only the old protocol's default becomes the new one's; what somebody chose stays."""
-    plan = Plan(TWO, protocol="shares", l2=0.5).replace(protocol="exchange")
-    assert plan == Plan(TWO, protocol="exchange", l2=0.5)
+    plan = Study(TWO, protocol="shares", l2=0.5).replace(protocol="exchange")
+    assert plan == Study(TWO, protocol="exchange", l2=0.5)
     assert plan.replace(learning_rate=0.3).replace(protocol="clear").rate == 0.3
 
 
@@ -157,13 +162,13 @@ def test_another_system_s_protocol_is_only_judged(protocol: str) -> None:
 def test_the_public_rules() -> None:
     """Zero epochs and a rate of zero stand for what follows from the number of parties alone."""
     whitened: dict[str, Any] = {"protocol": "clear", "scale": "whitened", "batches": "full", "learning_rate": 0.0}
-    assert Plan(TWO, **whitened).rate == 2.0
-    assert Plan(THREE, **whitened).rate == 4 / 3
-    assert Plan((Party("bank", "label", 0), TWO[1]), **whitened).rate == 4.0
-    assert Plan(TWO, **whitened, row_norm=3.0).rate == 4 / 3
-    assert Plan(TWO, **whitened).passes(455) == Plan(TWO, protocol="shares").passes(455) == 14
-    assert Plan(THREE, protocol="shares").passes(455) == 28
-    assert Plan(TWO, protocol="clear", **PAPER).passes(455) == 10
+    assert Study(TWO, **whitened).rate == 2.0
+    assert Study(THREE, **whitened).rate == 4 / 3
+    assert Study((Party("bank", "label", 0), TWO[1]), **whitened).rate == 4.0
+    assert Study(TWO, **whitened, row_norm=3.0).rate == 4 / 3
+    assert Study(TWO, **whitened).passes(455) == Study(TWO, protocol="shares").passes(455) == 14
+    assert Study(THREE, protocol="shares").passes(455) == 28
+    assert Study(TWO, protocol="clear", **PAPER).passes(455) == 10
 
 
 # Two values of each key that differ from one another, and what else a plan with them needs.
@@ -204,7 +209,7 @@ def test_every_key_changes_the_hash(key: SettingKey) -> None:
         first, second, company = key.default, not key.default, CLEAR if key.is_study else {}
         if not isinstance(key.default, bool):
             second = key.default + 0.25 if isinstance(key.default, float) else key.default + 1
-    plans = [Plan(**{"parties": TWO, **company, key.name: value}) for value in (first, second)]
+    plans = [built(**{**company, key.name: value}) for value in (first, second)]
     assert plans[0].hash() != plans[1].hash()
 
 
@@ -212,7 +217,7 @@ def test_a_study_of_shares_has_the_hash_of_the_plan() -> None:
     """A seed is no key of a plan of parties, and a file says it only where it is set."""
     assert Plan(TWO).replace(seed=7).hash() == Plan(TWO).hash()
     assert "seed" not in Plan(TWO).to_toml()
-    assert Plan.from_toml(Plan(TWO, seed=7).to_toml()).seed == 7
+    assert Plan.from_toml(Study(TWO, seed=7).to_toml()).seed == 7
 
 
 def test_auditors_are_signed_with_the_plan_however_they_are_written() -> None:
@@ -242,7 +247,7 @@ def test_evidence_needs_days_and_an_auditor_before_anybody_signs(keys: dict[str,
 
 def test_a_plan_is_frozen() -> None:
     """Nothing can be changed after validation."""
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         Plan(TWO).epochs = 3  # type: ignore[misc]
 
 
@@ -368,7 +373,7 @@ def test_malformed_files_are_refused(text: str, words: str) -> None:
         ({"protocol": "exchange", "open": "never"}, "opening.open", 'needs "shares"'),
         ({"open": "all"}, "opening.open", "expected one of"),
         ({"protocol": "exchange", "unmasked_gradients_for_the_arbiter": True}, "study.unmasked", "no arbiter"),
-        ({"epsilon": 0.0}, "privacy.epsilon", "above 0"),
+        ({"epsilon": 0.0}, "privacy.epsilon", "at least 1e-09"),
         ({"delta": 1.0}, "privacy.delta", "below 1"),
         ({"test_share": 1.0}, "data.test_share", "below 1"),
         ({"protocol": "exchange", "rows": 300, "test_share": 0.2}, "model.batch_size", "240 training rows"),
@@ -406,12 +411,12 @@ def test_what_cannot_be_carried_is_refused_with_its_reason(keys: dict[str, Any],
         {"protocol": "clear", "label_flip_epsilon": 1.0},
         {"protocol": "exchange", "key_bits": 768, "test_only_keys": True},
         {"parties": (Party("bank", "label", 0), TWO[1])},
-        {"rows": 100, "batches": "full"},
+        {"rows": 100},
     ],
 )
 def test_what_can_be_carried_is_accepted(keys: dict[str, Any]) -> None:
     """The refusals do not reach further than their reasons, and an accepted plan reads back from its TOML."""
-    plan = Plan(**{"parties": TWO, **keys})
+    plan = built(**keys)
     assert Plan.from_toml(plan.to_toml()) == plan
 
 
@@ -420,11 +425,11 @@ def test_what_can_be_carried_is_accepted(keys: dict[str, Any]) -> None:
     st.text(max_size=40).filter(str.isprintable),
     st.floats(1e-300, 1e6),
     st.floats(1e-300, 1, exclude_max=True),
-    st.integers(0, 2**63 - 1),
+    st.integers(1, 2**63 - 1),
 )
 def test_toml_keeps_every_value(title: str, l2: float, delta: float, seed: int) -> None:
     """Text and numbers come back from TOML to the last bit."""
-    plan = Plan(TWO, title=title, l2=l2, delta=delta, seed=seed)
+    plan = Study(TWO, title=title, l2=l2, delta=delta, seed=seed)
     assert Plan.from_toml(plan.to_toml()) == plan
 
 
@@ -491,7 +496,7 @@ def test_a_party_is_found_by_name() -> None:
         ({"row_norm": 1e300}, "privacy.row_norm: expected at most 1,000,000"),
         ({"noise_std": 1e300}, "privacy.noise_std: expected at most 1,000,000"),
         ({"epsilon": 1e300}, "privacy.epsilon: expected at most 1,000,000"),
-        ({"epsilon": 1e-300}, "privacy.epsilon: expected at least 1e-09, got 1e-300"),
+        ({"epsilon": 1e-300}, "privacy.epsilon: expected a number of at least 1e-09, got 1e-300"),
         ({"label_flip_epsilon": 1e308}, "privacy.label_flip_epsilon: expected at most 100"),
         ({"heuristic": {"G": 1e308}}, "privacy.heuristic.G: expected at most 1,000,000"),
         ({"features": (10**12, 3)}, "parties.label.features: expected at most 1,000,000"),

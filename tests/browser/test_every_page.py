@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from plumbob.checking.check import check, notes
 from plumbob.lab.reports import compared_runs
-from plumbob.plan import Party, Plan
+from plumbob.plan import Party, Plan, Study
 from plumbob.record import Finding
 from plumbob.report import run as run_report
 from plumbob.report.decision import decision_on_plan, summary_of, summary_page
@@ -31,7 +31,7 @@ PLANS: dict[str, Plan] = {
     "clear": Plan.for_columns((8, 22), rows=455, protocol="clear"),
     "five": Plan.for_columns((8, 5, 5, 5, 7), rows=455, noise="rows", epsilon=1.0),
     "opened": Plan.for_columns((8, 22), rows=455, open="own"),
-    "eight": Plan(
+    "eight": Study(
         (
             Party(f"{LONG_NAME}-0", "label", 800),
             *(Party(f"{LONG_NAME}-{place}", "features", 9_999) for place in range(1, 8)),

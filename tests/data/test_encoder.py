@@ -15,7 +15,7 @@ from plumbob.data.encoder import RareRows, fit_encoder
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import PAPER, Plan
-from plumbob.plan.settings import BIN_SCALE
+from plumbob.plan.row_noise import BIN_SCALE
 
 
 def fitted(columns: dict[str, list[Any]], **keys: Any) -> Encoder:

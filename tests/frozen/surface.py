@@ -25,13 +25,25 @@ from plumbob.errors import PlumbobError
 from plumbob.lab.simulate.estimator import VerticalLogisticRegression
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import KEYS, Heuristic
-from plumbob.plan.reading import TABLES
+from plumbob.plan.file import AUDITORS, HEURISTIC
 
 FILE = Path(__file__).parent / "surface.txt"
 MODULES = ("plumbob", "plumbob.party", "plumbob.datasets", "plumbob.attacks", "plumbob.errors", "plumbob.record")
 CLASSES = ("plumbob.VerticalLogisticRegression", "plumbob.Plan", "plumbob.Findings", "plumbob.party.Home")
 OUR_OWN = {
-    "plumbob.Plan": {"default", "has_evidence_of", "held_out", "levels", "of_job", "passes", "rate_over", "whole_step"},
+    "plumbob.Plan": {
+        "default",
+        "has_evidence_of",
+        "held_out",
+        "keys",
+        "levels",
+        "of_job",
+        "passes",
+        "rate_over",
+        "to_dict",
+        "values",
+        "whole_step",
+    },
     "plumbob.party.Home": {"connector", "create", "invitation", "renewed", "with_settings"},
 }
 """Methods that only the house itself calls."""
@@ -62,7 +74,7 @@ def commands(command: Any, words: str) -> Iterator[tuple[str, Any]]:
 def _keys() -> Iterator[str]:
     for key in KEYS:
         yield f"plan [{key.section}] {key.in_file}" if key.section else f"plan {key.in_file}"
-    yield from (f"plan [{section}] {name}" for section, name in TABLES.items())
+    yield from (f"plan [{section}] {name}" for section, name in (HEURISTIC, AUDITORS))
     yield from (f"plan [privacy.heuristic] {item.name}" for item in fields(Heuristic))
     yield from ("plan version", "plan [parties.NAME] role", "plan [parties.NAME] features")
 

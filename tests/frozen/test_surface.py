@@ -10,8 +10,7 @@ import plumbob
 from plumbob import retired
 from plumbob.errors import PlanError, SettingsError
 from plumbob.party.settings import HomeSettings
-from plumbob.plan import Plan
-from plumbob.plan.settings import FIELD_NAMES
+from plumbob.plan import Plan, Study
 from tests.command_line import CommandLine
 from tests.frozen.surface import FILE, surface
 
@@ -97,7 +96,7 @@ def _answer(row: str, cli: CommandLine) -> str:
     if file == "plan":
         with pytest.raises(PlanError) as refused:
             Plan.from_dict(_with(tomllib.loads(Plan.for_columns((1, 2)).to_toml()), section, name))
-        if name not in FIELD_NAMES:  # A key that only changed its section keeps its name elsewhere.
+        if name not in Study.__struct_fields__:  # A key that only changed its section keeps its name elsewhere.
             with pytest.raises(PlanError, match="any more"):
                 Plan.for_columns((1, 2), **{name: 1})
     else:

@@ -11,7 +11,7 @@ from plumbob import __version__
 from plumbob.errors import RemoteProtocolError
 from plumbob.net.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, plan_difference
 from plumbob.plan import Plan
-from plumbob.plan.writing import marks_of
+from plumbob.plan.file import marks_of
 
 PLAN = Plan.for_columns((11, 12))
 FULL = Greeting(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from plumbob.errors import BudgetExceededError
-from plumbob.plan.settings import flip_probability, label_scale
+from plumbob.plan.study import flip_probability, label_scale
 from plumbob.privacy.accounting import LabelCost
 from plumbob.privacy.label_noise import HeuristicNoise, LabelReleases, flips
 

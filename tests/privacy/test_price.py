@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.plan.settings import counted_columns
+from plumbob.plan.row_noise import counted_columns
 from plumbob.privacy.price import NoisePrice
 
 DELTA = 1e-6

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from plumbob.errors import PrivacyError
 from plumbob.plan import Plan
-from plumbob.plan.settings import FEWEST_ROW_PASSES, MOST_ROW_PASSES
+from plumbob.plan.row_noise import FEWEST_ROW_PASSES, MOST_ROW_PASSES
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import gaussian_delta
 from plumbob.privacy.rows import RowCost, Sensitivity

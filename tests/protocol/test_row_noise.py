@@ -21,7 +21,7 @@ from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.lab.simulate import train
 from plumbob.model.logistic import signs_of
 from plumbob.plan import Plan, rules
-from plumbob.plan.settings import USUAL_EPOCHS
+from plumbob.plan.common import USUAL_EPOCHS
 from plumbob.plan.sigmoids import AMPLITUDES, SIGMOIDS
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import zcdp_epsilon

@@ -25,7 +25,7 @@ from plumbob.errors import DataError, DivergenceError, PlanError, PlumbobError
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run
 from plumbob.model import metrics
-from plumbob.plan import Level, Plan, settings
+from plumbob.plan import Level, Plan, common
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
 from plumbob.protocol.outcome import run_to_its_quality
@@ -95,7 +95,7 @@ def test_samples_are_those_of_clear(
 ) -> None:
     """First passes over a public sample, last ones over all rows: both protocols take the same rows."""
     # The rule's own levels would take five times as long.
-    monkeypatch.setattr(settings, "levels_by_rule", lambda rows, *_: (Level(5000, 2), Level(rows, 1)))
+    monkeypatch.setattr(common, "levels_by_rule", lambda rows, *_: (Level(5000, 2), Level(rows, 1)))
     data, plan = made_up(rows=10_500, columns=4), shares_plan(split, epochs=0, **keys)
     # Scores of 10,500 rows are rounded at random: over twelve sessions weights were up to 1.3e-6 away.
     assert distance(plan, data) < LAST_BITS

@@ -11,8 +11,8 @@ from plumbob.counting import counted, percent
 from plumbob.data import all_steps, largest_batch
 from plumbob.model.logistic import uniform_reach
 from plumbob.plan import Party, Plan, RowLevels, total_passes
-from plumbob.plan.settings import flip_probability, label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
+from plumbob.plan.study import flip_probability, label_scale
 from plumbob.protocol.openings import WEIGHTS, columns_of, most_scored_rows
 from plumbob.protocol.releases import opened_bits
 

@@ -7,7 +7,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.study import label_cost, noise_std
 from plumbob.counting import percent
 from plumbob.plan import Plan
-from plumbob.plan.rules import delta_mistake
+from plumbob.plan.mistakes import delta_mistake
 from plumbob.privacy.price import BEARABLE, NoisePrice
 from plumbob.privacy.rows import RowCost, coin_flip_bound, failures_in_delta, odds_factor, row_rule
 from plumbob.protocol.row_noise import kept_cost, norms, promised_cost

@@ -14,8 +14,8 @@ from plumbob.crypto import Encoding
 from plumbob.data.whitening import CLIP, gamma_for
 from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
-from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
+from plumbob.plan.study import label_scale
 from plumbob.privacy.accounting import LabelCost, proved_std
 from plumbob.privacy.label_noise import HeuristicNoise
 from plumbob.protocol.openings import ENTRY_INTEGER_BITS

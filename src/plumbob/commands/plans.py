@@ -1,7 +1,7 @@
 """`plan new / show`: writes a commented plan from flags, from another system's job, or fitted to tables."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,7 +85,7 @@ def show(path: Path) -> Result:
 
 def shown(plan: Plan) -> Result:
     """A plan for people (TOML) and for programs."""
-    return {"plan": asdict(plan), "hash": plan.hash(), "lines": plan.to_toml().splitlines()}
+    return {"plan": plan.to_dict(), "hash": plan.hash(), "lines": plan.to_toml().splitlines()}
 
 
 def _rename_parties(plan: Plan, names: list[str]) -> Plan:

@@ -33,7 +33,7 @@ from plumbob.data.tables import DATE, Column, ColumnChoices, EncodingChoices, Ta
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.plan.settings import BIN_SCALE
+from plumbob.plan.row_noise import BIN_SCALE
 
 RARE, GAP = "(rare)", "(gap)"
 Rows = slice | NDArray[np.intp]

@@ -19,7 +19,7 @@ from plumbob.data.tables import Table
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.plan.settings import BIN_SCALE
+from plumbob.plan.row_noise import BIN_SCALE
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -19,7 +19,7 @@ from plumbob.lab.transcript import Transcript, flipped_labels
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
-from plumbob.plan.rules import refuse_large_delta
+from plumbob.plan.mistakes import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import RowCost

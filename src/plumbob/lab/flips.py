@@ -3,7 +3,7 @@
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.plan.settings import label_scale
+from plumbob.plan.study import label_scale
 from plumbob.privacy.label_noise import flips
 
 

@@ -13,7 +13,7 @@ from plumbob.errors import LocalProtocolError, RemoteProtocolError
 from plumbob.net.connector import Connection
 from plumbob.net.memory import Data
 from plumbob.plan import PARTY_NAME
-from plumbob.plan.writing import MARK_DIGITS, differing_keys
+from plumbob.plan.file import MARK_DIGITS, differing_keys
 from plumbob.version import __version__
 
 VERSION = 5

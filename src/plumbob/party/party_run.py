@@ -24,7 +24,7 @@ from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.signature import MessageSigner, PlanSignature
 from plumbob.party.status import Status, kept_up_to_date
 from plumbob.plan import PROTOCOLS, Plan
-from plumbob.plan.writing import marks_of
+from plumbob.plan.file import marks_of
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
 from plumbob.protocol.channel import PATIENCE
 from plumbob.protocol.journal import SqliteJournal

@@ -21,7 +21,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 
 from plumbob.checking.check import refuse_impossible
@@ -221,7 +221,7 @@ def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, Draft
     body = channel.receive(Kind.PROPOSAL_PLAN, 0, None)
     plan = _unpack(body[REASON.size :], channel.peer)
     rows, numeric, levels = REASON.unpack(body[: REASON.size])
-    reason = DraftedEncoding(rows, numeric, levels, row_budget(asdict(plan))) if rows else None
+    reason = DraftedEncoding(rows, numeric, levels, row_budget(plan.values())) if rows else None
     widths = [party.features for party in plan.learners]
     filled_in = {key: getattr(plan, key) for key in FILLED_IN}
     is_party = own in [party.name for party in plan.learners]

@@ -7,7 +7,7 @@ home and is named in the party's own record.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
@@ -96,7 +96,7 @@ def _changed_since(home: Home, plan: Plan) -> str:
     if not copies:
         return ""
     signed = Plan.load(copies[-1])
-    changed = [item.name for item in fields(plan) if getattr(plan, item.name) != getattr(signed, item.name)]
+    changed = [name for name, value in plan.values().items() if value != getattr(signed, name)]
     return f"; the plan that was signed here last differs from it in {', '.join(changed)}"
 
 

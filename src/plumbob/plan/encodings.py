@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbob.counting import counted
-from plumbob.plan.settings import BIN_SCALE, PlanSettings, row_burden
+from plumbob.plan.plan import PARTY_KEYS
+from plumbob.plan.row_noise import BIN_SCALE, ROW_BINS_UP_TO, bins_under_noise
 
 BINS_FROM = ((300, 10), (60, 5), (4, 3))
 """Rows per column from which on it has this many bins; below the last it has none."""
-ROW_BINS_UP_TO = ((0.0085, 10), (0.012, 6), (0.025, 3))
-"""Under noise for whole rows: the burden of the noise, with these bins, up to which a column has them."""
 LEVELS_OF_A_COLUMN = 4
 """How many levels count as one numeric column: each has one weight, and most have few rows."""
 EXPECTED_VARIANCE = 4.0
@@ -119,19 +118,6 @@ def encoding_for(rows: int, numeric_columns: int, levels: int) -> tuple[int, flo
     return bins, float(f"{C:.2g}")
 
 
-def bins_under_noise(rows: int, numeric_columns: int, levels: int, epsilon: float, delta: float) -> int:
-    """The bins of each numeric column under noise for whole rows, from public numbers: as many as it leaves room for.
-
-    docs/privacy.md says on which tables they gain and what they can cost.
-    """
-    if not numeric_columns:
-        return 0
-    for most, bins in ROW_BINS_UP_TO:
-        if row_burden(rows, numeric_columns * bins + levels, epsilon, delta) <= most:
-            return bins
-    return 0
-
-
 def tried_bins(has_row_noise: bool) -> tuple[int, ...]:
     """All numbers of bins that a rule may choose, none among them."""
     return (0, *sorted(bins for _, bins in (ROW_BINS_UP_TO if has_row_noise else BINS_FROM)))
@@ -141,7 +127,8 @@ def row_budget(keys: Mapping[str, Any]) -> tuple[float, float] | None:
     """Epsilon and delta of a plan's noise for whole rows; None where it has none."""
     if keys.get("noise") != "rows":
         return None
-    return keys.get("epsilon", PlanSettings.epsilon), keys.get("delta", PlanSettings.delta)
+    usual = {key.name: key.default for key in PARTY_KEYS}
+    return keys.get("epsilon", usual["epsilon"]), keys.get("delta", usual["delta"])
 
 
 def few_rows(rows: int, columns: int, rarer: int | None = None) -> str:

@@ -1,39 +1,91 @@
-"""A key of the plan: where it stands in the file, which values it allows, and what it means."""
+"""A key of the plan: where it stands in the file, which values it allows, and what it means.
+
+A key is a field of a struct, and all that is known about it is the field's `msgspec.Meta`: reading, checking, printing
+and the command line's flags follow from there.
+"""
 
 import difflib
 import json
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, Self, get_args, get_origin
 
-LARGEST_NUMBER = 2**63
+import msgspec
+from msgspec import Meta, Struct
+
+SECTIONS = ("parties", "data", "model", "opening", "privacy", "accountability", "tolerance", "study")
+USUAL = frozenset(
+    (
+        *("title", "rows", "bins", "test_share", "epochs", "batch_size", "l2", "seed"),
+        *("open", "most_rows", "release", "noise", "epsilon", "evidence", "protocol"),
+    )
+)
+"""The keys that most people change, so that `--help` shows their flags."""
+LARGEST_WHOLE = 2**63 - 1
+"""A longer whole number is none that a plan could mean, and does not fit where it is calculated with."""
 LONGEST_LINE = 400
+LONGEST_VALUE = 60
 NAMED_KEY = re.compile(r'\b([a-z][a-z0-9_]+) = "?([\w.]+)"?')
 """The form in which a meaning names another key with its value."""
+KINDS = {bool: "true or false", str: "one line of text", int: "a whole number", float: "a number"}
+BY_PROTOCOL: Any = None
+"""The default of a study's field whose value depends on the protocol: nobody said anything yet."""
+
+
+def key(
+    section: str,
+    meaning: str,
+    choices: str = "",
+    *,
+    usually: Any = None,
+    also: Sequence[str] = (),
+    **limits: Any,
+) -> Meta:
+    """What is known about a key: its section, its meaning, and its limits (`ge`, `gt`, `le`, `lt`) or choices.
+
+    `usually` is the value in `shares` of a key whose default depends on the protocol. `also` are further choices, which
+    no file and no flag may name.
+    """
+    if "ge" in limits and "lt" not in limits:
+        limits.setdefault("le", LARGEST_WHOLE)
+    known = {"section": section, "choices": tuple(choices.split()), "usually": usually, "also": tuple(also)}
+    return Meta(description=meaning, extra=known, **limits)
 
 
 @dataclass(frozen=True)
 class SettingKey:
-    """One setting: where it stands in the file, which values it allows, and what it means."""
+    """One key: its field in the struct, and what the field's `Meta` says."""
 
     name: str  # flat: as an attribute, a flag and a parameter of the estimator
-    section: str
     default: Any  # for `shares`, where it depends on the protocol
-    meaning: str  # in the file's comment, the help of its flag and the reference alike
+    annotation: Any
+    meta: Meta
+    section: str
     choices: tuple[str, ...] = ()
-    low: float = -math.inf
-    high: float = math.inf
-    above: float = -math.inf  # strict lower limit
-    below: float = math.inf  # strict upper limit
-    is_usual: bool = False  # one that most people change, so that `--help` shows its flag
-    is_study: bool = False  # a study's, which no plan of parties has
-    of_study: tuple[str, ...] = ()  # choices that only a study has
-    least: float = -math.inf  # what can be calculated with: these two are said only to those who go beyond them
-    most: float = math.inf
-    is_fitted: bool = False  # the default depends on the protocol
     also: tuple[str, ...] = ()  # further choices, which no file and no flag may name
+    is_fitted: bool = False  # the default depends on the protocol
+    is_study: bool = False  # a study's, which no plan of parties has
+
+    @classmethod
+    def of(cls, name: str, default: Any, annotation: Any, is_study: bool = False) -> Self:
+        """The key that an annotated field describes."""
+        meta = next(item for item in get_args(annotation)[1:] if isinstance(item, Meta))
+        known = dict(meta.extra or {})
+        usually, is_fitted = known.pop("usually"), default is BY_PROTOCOL
+        usual = usually if is_fitted else default
+        return cls(name, usual, annotation, meta, **known, is_fitted=is_fitted, is_study=is_study)
+
+    @property
+    def meaning(self) -> str:
+        """What it means, in the file's comment, the help of its flag and the reference alike."""
+        return self.meta.description or ""
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether most people change it, so that `--help` shows its flag."""
+        return self.name in USUAL
 
     @property
     def in_file(self) -> str:
@@ -41,83 +93,56 @@ class SettingKey:
         return self.name.removeprefix("tolerance_") if self.section == "tolerance" else self.name
 
     @property
+    def path(self) -> str:
+        return f"{self.section}.{self.in_file}" if self.section else self.in_file
+
+    @property
     def comment(self) -> str:
         """The comment beside the key in the file."""
         return "; ".join(filter(None, [" | ".join(self.choices), self.meaning]))
 
     @property
-    def of_parties(self) -> "SettingKey":
-        """The key as a plan of parties has it, without the choices that only a study has."""
-        return replace(self, choices=tuple(choice for choice in self.choices if choice not in self.of_study))
-
-    @property
     def help(self) -> str:
         """The help text of the key's flag: keys that the meaning names are flags there."""
-        said = NAMED_KEY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", self.meaning)
-        return f"{said[:1].upper()}{said[1:]}".replace(" true", "")
-
-    @property
-    def path(self) -> str:
-        return f"{self.section}.{self.in_file}" if self.section else self.in_file
+        text = NAMED_KEY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", self.meaning)
+        return f"{text[:1].upper()}{text[1:]}".replace(" true", "")
 
     def mistake(self, value: object) -> str | None:
         """What is wrong with this value, or None."""
-        if self._has_right_type(value) and self._is_within(value):
+        if self._is_allowed(value):
             return None
-        expected = self._far_off(value) or self._expectation()
-        return f"{self.path}: expected {expected}, got {shown(value)}{suggestion(value, self.choices)}"
+        return f"{self.path}: expected {self._expected(value)}, got {shown(value)}{suggestion(value, self.choices)}"
 
-    def _far_off(self, value: object) -> str:
-        """What to say about a number whose only mistake is its size."""
-        if not self._has_right_type(value) or not isinstance(value, int | float):
-            return ""
-        if value > self.most:
-            return f"at most {self.most:,.0f}" if self.most < 1e12 else f"at most {self.most:g}"
-        return f"at least {self.least:g}" if self.above < value < self.least else ""
-
-    def _has_right_type(self, value: object) -> bool:
-        if isinstance(self.default, float):
-            return type(value) is int or (isinstance(value, float) and math.isfinite(value))
-        return type(value) is type(self.default)
-
-    def _is_within(self, value: Any) -> bool:
-        if isinstance(self.default, bool):
-            return True
+    def _is_allowed(self, value: object) -> bool:
         if isinstance(self.default, str):
-            return value in (*self.choices, *self.also) if self.choices else value.isprintable()
-        # A longer whole number is none that a plan could mean, and does not fit where it is calculated with.
-        fits = isinstance(value, float) or abs(value) < LARGEST_NUMBER
-        is_calculable = self.least <= value <= self.most
-        return bool(fits and is_calculable and self.low <= value <= self.high and self.above < value < self.below)
+            return value in (*self.choices, *self.also) if self.choices else isinstance(value, str) and _is_line(value)
+        try:
+            msgspec.convert(value, self.annotation)
+        except msgspec.ValidationError:
+            return False
+        return True
 
-    def _expectation(self) -> str:
+    def _expected(self, value: object) -> str:
+        """What was expected; of a number that is only too large, the largest one."""
         if self.choices:
             return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
-        kinds = {bool: "true or false", str: "one line of text", int: "a whole number", float: "a number"}
-        limits = {"of at least": self.low, "of at most": self.high, "above": self.above, "below": self.below}
-        stated = [f"{words} {limit:g}" for words, limit in limits.items() if math.isfinite(limit)]
-        return " ".join([kinds[type(self.default)], " and ".join(stated)]).strip()
+        most = self.meta.le
+        if most is not None and type(value) in (int, float) and value > most:  # type: ignore[operator]
+            return f"at most {most:,.0f}" if most == round(most) < 1e12 else f"at most {most:g}"
+        limits = {"of at least": self.meta.ge, "above": self.meta.gt, "below": self.meta.lt}
+        stated = [f"{words} {limit:g}" for words, limit in limits.items() if limit is not None]
+        return " ".join([KINDS[type(self.default)], " and ".join(stated)]).strip()
 
 
-@dataclass(frozen=True)
-class PlanSection:
-    """A section of the file, in which fields of the plan stand."""
-
-    name: str
-
-    def key(self, default: Any, meaning: str, **more: Any) -> Any:
-        """A field of the plan with a number, a switch or a text.
-
-        `None` stands for what nobody said, where the default depends on the protocol.
-        """
-        is_study = self.name == "study" or more.pop("is_study", False)
-        metadata = {"section": self.name, "default": default, "meaning": meaning, "is_study": is_study, **more}
-        return field(default=None if metadata.get("is_fitted") else default, metadata=metadata)
-
-    def one_of(self, choices: str, meaning: str, **more: Any) -> Any:
-        """A field of the plan with named choices, the first of which is the default."""
-        words = tuple(choices.split("|")) if "|" in choices else tuple(choices.split())
-        return self.key(words[0], meaning, choices=words, **more)
+@cache
+def keys_of(struct: type[Struct], of_parties: frozenset[str] = frozenset()) -> tuple[SettingKey, ...]:
+    """The keys of a struct, in the order of the file; those that are none of the parties' are a study's."""
+    keys = [
+        SettingKey.of(field.name, field.default, field.type, bool(of_parties) and field.name not in of_parties)
+        for field in msgspec.structs.fields(struct)
+        if get_origin(field.type) is Annotated
+    ]
+    return tuple(sorted(keys, key=lambda item: SECTIONS.index(item.section) if item.section else 0))
 
 
 def cut_short(line: str) -> str:
@@ -139,4 +164,8 @@ def shown(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = f"a {type(value).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
+
+
+def _is_line(text: str) -> bool:
+    return text.isprintable()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.errors import BudgetExceededError
-from plumbob.plan.settings import flip_probability
+from plumbob.plan.study import flip_probability
 from plumbob.privacy.accounting import LabelCost
 
 

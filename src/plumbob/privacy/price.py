@@ -8,7 +8,7 @@ on the table, and no number in the plan tells it.
 
 from dataclasses import dataclass
 
-from plumbob.plan.settings import row_burden
+from plumbob.plan.row_noise import row_burden
 
 SLOPE = 0.4
 """The AUC that is lost per unit of burden, while little is lost."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix
 from plumbob.errors import PrivacyError
-from plumbob.plan.settings import counted_columns, row_passes, usual_row_norm
+from plumbob.plan.row_noise import counted_columns, row_passes, usual_row_norm
 from plumbob.privacy.accounting import gaussian_epsilon, zcdp_epsilon
 
 HOME_SHARE = 0.1

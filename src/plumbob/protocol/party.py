@@ -21,8 +21,8 @@ from plumbob.data.shards import RowTreatment
 from plumbob.model import logistic
 from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
+from plumbob.plan.mistakes import refuse_large_delta
 from plumbob.plan.protocols import Protocol
-from plumbob.plan.rules import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import Session, agree, fix_numbers

@@ -31,7 +31,7 @@ def plan_flags(is_study: bool = True) -> list[inspect.Parameter]:
         "FINGERPRINTS",
     )
     if not is_study:
-        return [shown, *(_flag(key.of_parties) for key in PARTY_KEYS), auditors]
+        return [shown, *(_flag(key) for key in PARTY_KEYS), auditors]
     return [
         shown,
         _parameter("as_in_the_paper", bool, paper.for_typer("as_in_the_paper"), False),

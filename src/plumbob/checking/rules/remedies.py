@@ -3,8 +3,8 @@
 from typing import Any
 
 from plumbob.plan import Plan
+from plumbob.plan.mistakes import fitting_delta
 from plumbob.plan.protocols import MOST_SHARING
-from plumbob.plan.rules import fitting_delta
 
 Changes = dict[str, Any]
 """Keys of a plan by flat names, as `Plan.replace` takes them, with their new values."""

@@ -15,7 +15,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking import study
 from plumbob.data import Batch
 from plumbob.lab.attacks.interface import View
-from plumbob.plan.settings import label_scale
+from plumbob.plan.study import label_scale
 
 USUAL_RESIDUAL = 2.0
 """The expected size of a residual, for all approximations together; it sets the strength of the ridge."""

@@ -40,7 +40,7 @@ from plumbob.lab.exchange.packing import centred
 from plumbob.lab.exchange.paillier import EncryptedVector
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
-from plumbob.plan.settings import label_scale
+from plumbob.plan.study import label_scale
 from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.training import SharesParty
 

@@ -21,8 +21,8 @@ from plumbob.lab.attacks.equations import factorise, label_weight, noise_on_resi
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.label_sign import HIGHEST, minimax_scores, without_own_scores
 from plumbob.model import logistic
-from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import CUBIC, LINEAR, Sigmoid
+from plumbob.plan.study import label_scale
 
 # A score that is known less exactly than this says nothing about a row of norm about 1.
 LARGEST_ERROR = 1e-2

@@ -19,8 +19,8 @@ from plumbob.lab.exchange.primitive import engine_of
 from plumbob.lab.flips import flipped_signs
 from plumbob.model import logistic
 from plumbob.plan import Plan
-from plumbob.plan.settings import label_scale
 from plumbob.plan.sigmoids import SIGMOIDS
+from plumbob.plan.study import label_scale
 from plumbob.privacy import discrete_gaussian
 from plumbob.privacy.label_noise import LabelReleases
 from plumbob.protocol.journal import Resumed, State

@@ -10,8 +10,7 @@ from plumbob.checking.check import check, figures_of, notes
 from plumbob.checking.findings import Findings
 from plumbob.checking.judgement import HeadlineBlock
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, PROTOCOLS, Party, Plan, SettingKey, in_words
-from plumbob.plan.plan import default_of
+from plumbob.plan import KEYS, PROTOCOLS, Party, Plan, SettingKey, default_of, in_words
 
 FIRST = Plan((Party("bank", "label", 5), Party("processor", "features", 18)), rows=3_200)
 """What the page opens with: the safe defaults, on the running example."""

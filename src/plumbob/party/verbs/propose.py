@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: 
         *evidence_in_words(plan, home, len(own)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
-    return {"plan": asdict(plan), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
+    return {"plan": plan.to_dict(), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
 
 
 def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:

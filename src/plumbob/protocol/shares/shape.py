@@ -31,7 +31,7 @@ from plumbob.crypto.lattice import (
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.plan.settings import STEP_BITS
+from plumbob.plan.common import STEP_BITS
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, columns_of, most_scored_rows
 

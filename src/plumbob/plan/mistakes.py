@@ -1,63 +1,56 @@
-"""Mistakes in values, one by one and together: what a protocol cannot carry is refused here, with the reason."""
+"""Mistakes in a plan's values, one by one and together: what cannot be carried is refused here, with the reason.
+
+The rules of studies that parties do not need stand in `study_mistakes`.
+"""
 
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Annotated, Any
 
 from plumbob.errors import PlanError
-from plumbob.plan.keys import SettingKey, shown, suggestion
+from plumbob.plan.common import Common, Party
+from plumbob.plan.keys import SettingKey, cut_short, key, shown, suggestion
 from plumbob.plan.levels import MOST_PASSES
-from plumbob.plan.settings import (
-    KEYS,
-    LARGEST_FIGURE,
-    LARGEST_WIDTH,
-    MOST_ROW_BINS,
-    ROLES,
-    Heuristic,
-    Party,
-    PlanSettings,
-)
-from plumbob.plan.sigmoids import SIGMOIDS
+from plumbob.plan.row_noise import MOST_ROW_BINS
 
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 PARTY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
-PROFILE_BITS = (2048, 3072)
+ROLES = ("label", "features", "arbiter")
+LARGEST_WIDTH = 10**6
 LEAST_L2_OF_LONG_RUNS = 0.01
 # Of a number in a lattice product's matrix, without its sign: before the point, and in all.
 MOST_INTEGER_BITS, MOST_ENTRY_BITS = 7, 20
+ROOM_FOR_MISTAKES, LENGTH_OF_A_NAME = 3500, 60
 Mistakes = Iterator[tuple[set[str], str]]
 """The keys concerned, and the line to print."""
+
+
+def raise_if_any(mistakes: Iterable[str]) -> None:
+    """Raise PlanError with a line for each mistake, or for as many as fit on a screen."""
+    # A rule's own lines are counted one by one.
+    lines = [cut_short(line) for line in "\n".join(mistakes).splitlines()]
+    # Each is said behind the file's name, and a file may hold nothing but mistakes.
+    ends = accumulate(len(line) + LENGTH_OF_A_NAME for line in lines)
+    printed = [line for line, end in zip(lines, ends, strict=True) if end <= ROOM_FOR_MISTAKES]
+    if lines:
+        others = [f"and {len(lines) - len(printed)} more"] if len(printed) < len(lines) else []
+        raise PlanError("\n".join([*printed, *others]))
 
 
 # Each value by itself.
 
 
-def value_mistakes(values: Mapping[str, Any]) -> dict[str, str]:
+def value_mistakes(values: Mapping[str, Any], keys: Sequence[SettingKey]) -> dict[str, str]:
     """The mistakes by field name."""
-    found = {key.name: key.mistake(values[key.name]) for key in KEYS if key.name in values}
+    found = {key.name: key.mistake(values[key.name]) for key in keys if key.name in values}
     mistakes = {name: text for name, text in found.items() if text is not None}
-    if lines := list(_heuristic_mistakes(values.get("heuristic", Heuristic()))):
-        mistakes["heuristic"] = "\n".join(lines)
     if lines := list(_auditor_mistakes(values.get("auditors", ()))):
         mistakes["auditors"] = "\n".join(lines)
     if lines := list(_party_mistakes(values.get("parties", ()))):
         mistakes["parties"] = "\n".join(lines)
     return mistakes
-
-
-def _heuristic_mistakes(heuristic: object) -> Iterator[str]:
-    if not isinstance(heuristic, Heuristic):
-        yield f"privacy.heuristic: expected {{ G = 1.0, T = 30, e = 0 }}, got {shown(heuristic)}"
-        return
-    limits = (
-        SettingKey("G", "privacy.heuristic", 1.0, "", above=0.5, most=LARGEST_FIGURE),
-        SettingKey("T", "privacy.heuristic", 1, "", low=1),
-        SettingKey("e", "privacy.heuristic", 0, "", low=0),
-    )
-    for key in limits:
-        if (text := key.mistake(getattr(heuristic, key.name))) is not None:
-            yield text
 
 
 def _auditor_mistakes(auditors: object) -> Iterator[str]:
@@ -98,7 +91,8 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
         choices = ", ".join(f'"{role}"' for role in ROLES)
         yield f"{path}.role: expected one of {choices}, got {shown(party.role)}{suggestion(party.role, ROLES)}"
         return
-    width = SettingKey("features", path, 0, "", low=1 if party.role == "features" else 0, most=LARGEST_WIDTH)
+    limits = key(path, "", ge=1 if party.role == "features" else 0, le=LARGEST_WIDTH)
+    width = SettingKey.of("features", 0, Annotated[int, limits])
     if (text := width.mistake(party.features)) is not None:
         yield text
     elif party.role == "arbiter" and party.features:
@@ -108,57 +102,17 @@ def _one_party_mistakes(party: Party) -> Iterator[str]:
 # Values together.
 
 
-def rule_mistakes(plan: PlanSettings) -> Mistakes:
-    """Mistakes in what the protocol cannot carry."""
-    of_studies = list(_study_mistakes(plan))
-    yield from of_studies
-    refused = {name for keys, _ in of_studies for name in keys} - {"protocol"}
-    for part in (
-        _data_mistakes,
-        _protocol_mistakes,
-        _descent_mistakes,
-        _key_mistakes,
-        _noise_mistakes,
-        _evidence_mistakes,
-        _release_mistakes,
-    ):
-        # Of a key that is refused altogether, nothing else is said.
-        yield from ((keys, text) for keys, text in part(plan) if not keys & refused)
+def rule_mistakes(plan: Common) -> Mistakes:
+    """Mistakes in what the protocol cannot carry, of every plan."""
+    yield from _party_rules(plan)
+    yield from _descent_mistakes(plan)
+    yield from _noise_mistakes(plan)
+    yield from _evidence_mistakes(plan)
+    yield from _release_mistakes(plan)
 
 
-def _study_mistakes(plan: PlanSettings) -> Mistakes:
-    """Keys that a study of `shares` may not set: it trains as parties do, whose plans have none of them."""
-    if not plan.kind.has_lattices:
-        return
-    for key in KEYS:
-        if key.is_study and key.name not in ("protocol", "seed") and getattr(plan, key.name) != key.default:
-            yield (
-                {"protocol", key.name},
-                f'{key.path}: {shown(getattr(plan, key.name))} over "{plan.protocol}", where it is a constant or a'
-                " public rule; leave it out, or study another protocol",
-            )
-    if plan.heuristic != Heuristic():
-        yield {"protocol", "heuristic"}, f'privacy.heuristic: no noise over "{plan.protocol}" needs it; leave it out'
-
-
-def _data_mistakes(plan: PlanSettings) -> Mistakes:
-    training_rows = plan.rows - plan.held_out(plan.rows)
-    if plan.rows > 0 and plan.batches != "full" and plan.batch_size > training_rows:
-        yield (
-            {"rows", "batches", "batch_size", "test_share"},
-            f"model.batch_size: {plan.batch_size} is more than the {training_rows} training rows; lower it or set"
-            ' batches = "full"',
-        )
-
-
-def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
+def _party_rules(plan: Common) -> Mistakes:
     protocol, kind, n_learners = plan.protocol, plan.kind, len(plan.learners)
-    if plan.sigmoid not in kind.sigmoids:
-        yield (
-            {"sigmoid", "protocol"},
-            f'model.sigmoid: "{plan.sigmoid}" over "{protocol}", which carries {_listed(kind.sigmoids)}; use that, or'
-            ' protocol = "clear"',
-        )
     if n_learners > kind.most_parties:
         yield (
             {"protocol", "parties"},
@@ -172,51 +126,9 @@ def _protocol_mistakes(plan: PlanSettings) -> Mistakes:
             else f'"{protocol}" has no arbiter, but the plan names one; remove it or set protocol = "arbiter"'
         )
         yield {"protocol", "parties"}, f"study.protocol: {text}"
-    for name, unweighted in (("class_weight", "none"), ("row_weights", False)):
-        if getattr(plan, name) != unweighted and not kind.carries_row_weights:
-            yield (
-                {name, "protocol"},
-                f'model.{name}: {shown(getattr(plan, name))} over "{protocol}": only the label party knows the'
-                " weights, and the second encrypted vector that they need leaks by itself; set protocol ="
-                f' "shares", which carries them, or {shown(unweighted)}',
-            )
-    if plan.open == "never" and kind.shows_gradients:
-        yield (
-            {"open", "protocol"},
-            f'opening.open: "never" over "{protocol}": each party holds its own weights there; it needs "shares"',
-        )
-    if plan.unmasked_gradients_for_the_arbiter and not kind.has_arbiter:
-        yield (
-            {"unmasked_gradients_for_the_arbiter", "protocol"},
-            f'study.unmasked_gradients_for_the_arbiter: there is no arbiter over "{protocol}"; set it to false',
-        )
-    if plan.replies == "paper" and (reason := _paper_replies_reason(plan)) is not None:
-        yield {"replies", "protocol", "parties"}, f'study.replies: "paper" over "{protocol}": {reason}'
 
 
-def _listed(names: Iterable[str]) -> str:
-    return " and ".join(f'"{name}"' for name in sorted(names))
-
-
-def _paper_replies_reason(plan: PlanSettings) -> str | None:
-    if plan.kind.lends_keys and not plan.is_between_two:
-        return 'the helpers\' masks cancel only in replies cut to their public width; use "packed"'
-    return None
-
-
-def _descent_mistakes(plan: PlanSettings) -> Mistakes:
-    """Mistakes in descent: settings that would diverge, or that only some protocols can follow."""
-    if plan.learning_rate == 0 and not (plan.is_whitened and plan.batches == "full"):
-        yield (
-            {"learning_rate", "scale", "batches"},
-            'model.learning_rate: 0 is the public rate, which needs scale = "whitened" and batches = "full"; set a'
-            " rate, such as 0.1",
-        )
-    if plan.momentum and not plan.kind.carries_momentum:
-        yield (
-            {"momentum", "protocol"},
-            f'model.momentum: "{plan.protocol}" has none, as in the paper, got {plan.momentum:g}; set it to 0',
-        )
+def _descent_mistakes(plan: Common) -> Mistakes:
     if plan.kind.has_lattices and plan.momentum and plan.epochs > MOST_PASSES and plan.l2 < LEAST_L2_OF_LONG_RUNS:
         yield (
             {"epochs", "l2", "momentum", "protocol"},
@@ -225,25 +137,16 @@ def _descent_mistakes(plan: PlanSettings) -> Mistakes:
         )
 
 
-def _key_mistakes(plan: PlanSettings) -> Mistakes:
-    if plan.key_bits not in PROFILE_BITS and not plan.test_only_keys:
-        yield (
-            {"key_bits", "test_only_keys"},
-            f"study.key_bits: expected 2048 or 3072, got {plan.key_bits}; others only with test_only_keys = true",
-        )
-    elif plan.key_bits % 64:
-        yield {"key_bits", "test_only_keys"}, f"study.key_bits: expected a multiple of 64, got {plan.key_bits}"
+def _noise_mistakes(plan: Common) -> Mistakes:
+    has_promise = plan.noise in ("rows", "sound")
+    if has_promise and (mistake := delta_mistake(plan.delta, plan.rows)) is not None:
+        yield {"noise", "delta", "rows"}, mistake
+    if plan.noise == "rows" and "rows" in plan.kind.noises:
+        yield from _row_mistakes(plan)
 
 
-def _row_mistakes(plan: PlanSettings) -> Mistakes:
+def _row_mistakes(plan: Common) -> Mistakes:
     """Mistakes that would make a promise about whole rows false (docs/privacy.md)."""
-    if "rows" not in plan.kind.noises:
-        yield (
-            {"noise", "protocol"},
-            f'privacy.noise: "rows" over "{plan.protocol}": each party gets gradients from released residuals of'
-            ' single rows there, so only labels can be protected; set "sound", or protocol = "shares"',
-        )
-        return
     widest = max(plan.learners, key=lambda party: party.features)
     longest = plan.joint_norm * math.sqrt(widest.features / max(1, plan.columns))
     room = 2.0 ** min(MOST_INTEGER_BITS, MOST_ENTRY_BITS - plan.feature_bits)
@@ -252,24 +155,6 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             {"noise", "parties"},
             f'parties: with noise = "rows" {widest.name}\'s rows may be {longest:.3g} long, and products carry numbers'
             f" below {room:g}: a row beyond that would stop the run, which peers see; leave columns out",
-        )
-    if not SIGMOIDS[plan.sigmoid].is_bounded:
-        yield (
-            {"noise", "sigmoid"},
-            f'model.sigmoid: "{plan.sigmoid}" with noise = "rows": its residuals have no bound, so one row could move'
-            ' the model without limit; set "fourier"',
-        )
-    if plan.scale not in ("whitened", "none"):
-        yield (
-            {"noise", "scale"},
-            f'data.scale: "{plan.scale}" with noise = "rows": means and deviations depend on every row and are not paid'
-            ' for; set "whitened", whose noisy ranges and covariance are',
-        )
-    if plan.batches != "full":
-        yield (
-            {"noise", "batches"},
-            f'model.batches: "{plan.batches}" with noise = "rows": each pass must be one noisy sum over all rows; set'
-            ' "full"',
         )
     if plan.bins > MOST_ROW_BINS or (plan.bins and plan.scale == "none"):
         yield (
@@ -288,12 +173,6 @@ def _row_mistakes(plan: PlanSettings) -> Mistakes:
             f'model.class_weight: "{plan.class_weight}" with noise = "rows": the weights depend on every label and are'
             ' not paid for; set "none", and choose your own threshold for the probabilities of scores.csv',
         )
-    if plan.label_flip_epsilon:
-        yield (
-            {"noise", "label_flip_epsilon"},
-            'privacy.label_flip_epsilon: with noise = "rows" flipped labels would enlarge the residuals beyond their'
-            " bound; set 0",
-        )
 
 
 def delta_mistake(delta: float, rows: int) -> str | None:
@@ -306,7 +185,7 @@ def delta_mistake(delta: float, rows: int) -> str | None:
     )
 
 
-def refuse_large_delta(plan: PlanSettings, rows: int) -> None:
+def refuse_large_delta(plan: Common, rows: int) -> None:
     """Refuse a delta too large for this many rows, which a plan may not know. Raises PlanError."""
     if plan.noise in ("rows", "sound") and (mistake := delta_mistake(plan.delta, rows)) is not None:
         raise PlanError(mistake)
@@ -319,46 +198,7 @@ def fitting_delta(delta: float, rows: int) -> float:
     return min(1e-6, 10.0 ** (math.floor(-math.log10(rows)) - 1))
 
 
-def _noise_mistakes(plan: PlanSettings) -> Mistakes:
-    has_promise = plan.noise in ("rows", "sound")
-    if has_promise and (mistake := delta_mistake(plan.delta, plan.rows)) is not None:
-        yield {"noise", "delta", "rows"}, mistake
-    if plan.noise == "std" and plan.noise_std == 0:
-        yield {"noise", "noise_std"}, 'privacy.noise_std: noise = "std" needs it above 0, got 0'
-    if plan.noise != "std" and plan.noise_std > 0:
-        yield (
-            {"noise", "noise_std"},
-            f'privacy.noise_std: used with noise = "std" only, got {plan.noise_std:g} with noise = "{plan.noise}"',
-        )
-    if plan.noise == "rows":
-        yield from _row_mistakes(plan)
-    if plan.noise in ("none", "rows"):
-        return
-    if plan.noise not in plan.kind.noises:
-        yield (
-            {"noise", "protocol"},
-            f'privacy.noise: "{plan.noise}" over "{plan.protocol}": no residual is released there, so there is nothing'
-            ' to add noise to; set "none" or another protocol',
-        )
-        return
-    if plan.row_norm == 0:
-        yield (
-            {"noise", "row_norm"},
-            f'privacy.row_norm: noise = "{plan.noise}" needs rows of bounded norm, set it above 0',
-        )
-    if plan.noise == "heuristic" and plan.sigmoid != "taylor":
-        yield (
-            {"noise", "sigmoid"},
-            f'privacy.noise: "heuristic" is derived for sigmoid = "taylor" (Theorem D.5), got "{plan.sigmoid}"',
-        )
-    if plan.noise == "heuristic" and plan.rate > 1:
-        yield (
-            {"noise", "learning_rate"},
-            f'privacy.noise: "heuristic" needs learning_rate <= 1 (Theorem D.5), got {plan.rate:g}',
-        )
-
-
-def _evidence_mistakes(plan: PlanSettings) -> Mistakes:
+def _evidence_mistakes(plan: Common) -> Mistakes:
     """Mistakes about evidence. Signing asks who keeps it: `check` judges plans before auditors are known."""
     named = {"days": plan.days, "auditors": plan.auditors}
     if not plan.keeps_evidence:
@@ -384,7 +224,7 @@ def _evidence_mistakes(plan: PlanSettings) -> Mistakes:
             )
 
 
-def _release_mistakes(plan: PlanSettings) -> Mistakes:
+def _release_mistakes(plan: Common) -> Mistakes:
     """Mistakes about scores that wait for a replay. Signing asks for the auditor, as it does for evidence."""
     if not plan.is_replayed:
         return
@@ -408,7 +248,7 @@ def _release_mistakes(plan: PlanSettings) -> Mistakes:
         )
 
 
-def unready_evidence(plan: PlanSettings) -> str | None:
+def unready_evidence(plan: Common) -> str | None:
     """What a plan that keeps evidence still lacks before anybody may sign it, or None."""
     if not plan.keeps_evidence:
         return None
