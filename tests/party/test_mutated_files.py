@@ -121,13 +121,20 @@ def scribbled(data: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
+def scribbled_in_one(messages: list[bytes], draw: random.Random) -> list[bytes]:
+    """The messages, one of which is another one."""
+    place = draw.randrange(len(messages))
+    other = scribbled(messages[place], draw)
+    return [*messages[:place], other if other != messages[place] else other + b"\0", *messages[place + 1 :]]
+
+
 @pytest.mark.parametrize("file", ["columns", "rows-1", "root", "messages-1", "encoder"])
 def test_whatever_a_party_sealed_ends_in_a_sentence(kept: Kept, tmp_path: Path, file: str) -> None:
     """It writes what it likes for its auditor: nothing of it is settled and honest, and nothing is a traceback."""
     draw = random.Random(file)
     for _ in range(A_FILE // 3):
         mine = copied(kept, tmp_path)
-        resealed(mine, "label", file, lambda data: data + b"\0" if (other := scribbled(data, draw)) == data else other)
+        resealed(mine, "label", file, lambda messages: scribbled_in_one(messages, draw))
         with suppress(PlumbobError):
             statement = mine.replayed("label")
             assert not (statement["honest"] and statement["settled"]), statement["verdict"]

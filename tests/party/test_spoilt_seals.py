@@ -25,7 +25,7 @@ from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable
-from tests.party.test_replay import changed_head, copied, kept_run, kind_in, records_in, resealed, world_of
+from tests.party.test_replay import changed_head, copied, kept_run, kind_in, resealed, world_of
 from tests.protocol.support import made_up, tables_for
 
 SPLITS = {"two": (2, 3), "three": (2, 2, 1)}
@@ -130,17 +130,16 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     return kept_run(tmp_path_factory.mktemp("honest"), SPLITS["two"])
 
 
-def change_last_seal(data: bytes, change: Spoil) -> bytes:
+def change_last_seal(records: list[bytes], change: Spoil) -> list[bytes]:
     """The messages of a start, of which the last one that was received, a seal, was changed."""
-    records = records_in(data)
-    last = max(place for place, (what, _) in enumerate(records) if what == evidence.RECEIVED)
-    return b"".join(changed_record(one, change) if place == last else one for place, (_, one) in enumerate(records))
+    last = max(place for place, record in enumerate(records) if record[:1] == evidence.RECEIVED)
+    return [*records[:last], changed_record(records[last], change), *records[last + 1 :]]
 
 
 def changed_record(record: bytes, change: Spoil) -> bytes:
     """A record of one seal, of which the body was changed."""
     assert kind_in(record) == Kind.SEAL
-    _, name, _ = evidence.RECORD.unpack_from(record)
+    _, name = evidence.RECORD.unpack_from(record)
     body = evidence.RECORD.size + name + HEADER.size
     return record[:body] + change(record[body:])
 
@@ -149,20 +148,21 @@ def changed_record(record: bytes, change: Spoil) -> bytes:
 def test_however_it_is_spoilt(honest: Kept, tmp_path: Path, change: Spoil) -> None:
     """A wrong signature, or one over something else: the peer may have sent it so, or the party written it so."""
     kept = copied(honest, tmp_path)
-    resealed(kept, "features", "messages-1", lambda data: change_last_seal(data, change))
+    resealed(kept, "features", "messages-1", lambda records: change_last_seal(records, change))
     with changed_head(kept, "features") as head:
         head.account = {}
     statement = kept.replayed("features")
     assert (statement["honest"], statement["settled"]) == (None, False)
 
 
-def cut_and_spoilt(data: bytes) -> bytes:
+def cut_and_spoilt(records: list[bytes]) -> list[bytes]:
     """The messages up to the first seal that was received, which then does not hold."""
-    records = records_in(data)
     place = next(
-        place for place, (what, one) in enumerate(records) if what == evidence.RECEIVED and kind_in(one) == Kind.SEAL
+        place
+        for place, record in enumerate(records)
+        if record[:1] == evidence.RECEIVED and kind_in(record) == Kind.SEAL
     )
-    return b"".join(one for _, one in records[:place]) + changed_record(records[place][1], VARIANTS["signature"])
+    return [*records[:place], changed_record(records[place], VARIANTS["signature"])]
 
 
 def test_a_spoilt_seal_excuses_nobody(honest: Kept, tmp_path: Path) -> None:
@@ -188,9 +188,9 @@ def test_a_seal_in_the_middle_that_does_not_hold_is_refused(honest: Kept, tmp_pa
     """An honest party's run ends there: whoever went on wrote it later."""
     kept = copied(honest, tmp_path)
 
-    def spoil_first(data: bytes) -> bytes:
-        cut = cut_and_spoilt(data)
-        return cut + data[len(cut) :]
+    def spoil_first(records: list[bytes]) -> list[bytes]:
+        cut = cut_and_spoilt(records)
+        return [*cut, *records[len(cut) :]]
 
     resealed(kept, "features", "messages-1", spoil_first)
     with pytest.raises(DataError, match="does not hold"):

@@ -11,7 +11,6 @@
 Everything but the head is sealed for the auditor. docs/auditors.md says what it shows and what it gives away.
 """
 
-import hashlib
 import shutil
 import struct
 from collections import Counter
@@ -34,9 +33,10 @@ from plumbob.net import Data
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.home import Home
-from plumbob.party.sealing import Auditor, AuditorKeys, SealedContents, SealedFile
+from plumbob.party.sealing import Auditor, AuditorKeys, Place, SealedContents, SealedFile
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
+from plumbob.protocol.channel import digest_of
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
 from plumbob.protocol.openings import columns_of
@@ -50,7 +50,7 @@ FOLDER, HEAD, COLUMNS = "evidence", "head.json", "columns"
 SESSIONS = "predictions"  # The folder of a run that holds the evidence of its model's use.
 ROOM = 4 << 20  # Bytes besides messages and rows.
 BYTES_OF_A_CELL = 8 + 4 + 4  # As it was read, and as an integer to train with and to be scored.
-RECORD = struct.Struct("<cHQ")  # What it is, and the lengths of the peer's name and of the data.
+RECORD = struct.Struct("<cH")  # Before a message: what it is, and the length of the peer's name, which follows.
 LENGTH = struct.Struct("<Q")
 RECEIVED, SENT, SAID, DECIDED = b"R", b"S", b"O", b"D"
 SAID_IN_FULL = (Kind.SIGNATURE, Kind.HELLO, Kind.NUMBERS, Kind.SEAL)
@@ -217,8 +217,7 @@ class Witness:
     def settled(self, numbers: Numbers) -> None:
         if self._rows is None:
             self._rows = self._keeping.open_file(f"rows-{self._start}")
-        for piece in packed_numbers(numbers):
-            self._rows.write(piece)
+        self._rows.write(*packed_numbers(numbers))
         self._rows.flush()
 
     def flush(self) -> None:
@@ -239,7 +238,7 @@ class Witness:
 
     def _add(self, what: bytes, peer: str, *pieces: Data) -> None:
         name = peer.encode()
-        self._messages.write(RECORD.pack(what, len(name), sum(map(len, pieces))), name, *pieces)
+        self._messages.write(RECORD.pack(what, len(name)), name, *pieces)
 
 
 # What the files hold.
@@ -253,15 +252,16 @@ def packed_numbers(numbers: Numbers) -> Iterator[bytes | memoryview]:
         yield one.reshape(-1).view(np.uint8).data
 
 
-def unpacked_numbers(data: memoryview) -> Iterator[Numbers]:
-    """All numbers that were settled, in their order."""
-    while data:
-        listed, data = _unframed(data, list[tuple[str, str, list[int]]])
-        numbers = {}
-        for name, kind, shape in listed:
-            values = np.frombuffer(data, kind, int(np.prod(shape, dtype=np.int64))).reshape(shape)
-            numbers[name], data = values, data[values.nbytes :]
-        yield numbers
+def unpacked_numbers(data: memoryview) -> Numbers:
+    """The inverse of `packed_numbers`."""
+    listed, data = _unframed(data, list[tuple[str, str, list[int]]])
+    numbers = {}
+    for name, kind, shape in listed:
+        values = np.frombuffer(data, kind, int(np.prod(shape, dtype=np.int64))).reshape(shape)
+        numbers[name], data = values, data[values.nbytes :]
+    if data:
+        raise DataError("evidence: something stands behind the numbers that a party calculated with")
+    return numbers
 
 
 class _StoredColumn(msgspec.Struct):
@@ -291,7 +291,7 @@ def packed_table(table: Table) -> Iterator[bytes | memoryview]:
 def unpacked_table(data: memoryview) -> Table:
     """The inverse of `packed_table`."""
     stored, data = _unframed(data, _StoredTable)
-    [arrays] = unpacked_numbers(data)
+    arrays = unpacked_numbers(data)
     for name, one in arrays.items():
         if one.shape != (len(stored.ids),) or one.dtype.str != KINDS.get(name, "<f8"):
             # A table's digest is over bytes: as other numbers they would be another table with the same one.
@@ -369,6 +369,7 @@ class OpenedEvidence:
         return evidence
 
     def read(self, name: str) -> bytes:
+        """The contents of a file that is one message."""
         return self._contents(name).read()
 
     def _contents(self, name: str, *, may_end_early: bool = False) -> SealedContents:
@@ -384,8 +385,8 @@ class OpenedEvidence:
         found: list[Numbers] = []
         for name in self.head.files:
             if name.startswith("rows-"):
-                data = self._contents(name, may_end_early=True).read()
-                found = max(found, list(unpacked_numbers(memoryview(data))), key=len)
+                messages = self._contents(name, may_end_early=True).messages()
+                found = max(found, [unpacked_numbers(memoryview(message)) for _, message in messages], key=len)
         return found
 
     def _read_start(self, start: int) -> Iterator[tuple[bool, str, tuple[int, int, int], KeptMessage]]:
@@ -395,34 +396,35 @@ class OpenedEvidence:
         """
         contents = self._contents(f"messages-{start}", may_end_early=True)
         seals, decisions = Counter[tuple[bool, str, int]](), []
-        for what, peer, digest, at, length in _records(contents):
+        for where, record in contents.messages():
+            what, peer, data = _parsed(record)
             if what == DECIDED:
-                decisions.append(contents.read(at, length))
+                decisions.append(bytes(data))
                 continue
-            was_received, read = what == RECEIVED, partial(contents.read, at, length)
-            kind, step, sequence = decode_header(contents.read(at, HEADER.size))
+            was_received = what == RECEIVED
+            kind, step, sequence = decode_header(data)
             seals[was_received, peer, sequence] += kind == Kind.SEAL
             # Seals do not count: several may stand before the same message.
             place = (0, seals[was_received, peer, sequence]) if kind == Kind.SEAL else (1, 0)
-            content = (read()[HEADER.size :],) if what == SENT else (digest, read)
-            yield was_received, peer, (sequence, *place), KeptMessage(Kind(kind), step, *content)
+            message = (
+                KeptMessage(Kind(kind), step, bytes(data[HEADER.size :]))
+                if what == SENT
+                else KeptMessage(Kind(kind), step, digest_of(data), partial(_data_at, contents, where))
+            )
+            yield was_received, peer, (sequence, *place), message
         self.decisions = max(self.decisions, decisions, key=len)
 
 
-def _records(contents: SealedContents) -> Iterator[tuple[bytes, str, bytes, int, int]]:
-    """What each whole one is, the peer, the digest, where it begins and its size."""
-    at = 0
-    while len(head := contents.read(at, RECORD.size)) == RECORD.size:
-        what, name_size, size = RECORD.unpack(head)
-        start, digest, found = at + RECORD.size + name_size, hashlib.sha256(), 0
-        for piece in contents.pieces(start, size):
-            digest.update(piece)
-            found += len(piece)
-        if found < size:
-            # The process died while it wrote this one, and never used it: the next start has it again.
-            return
-        yield what, contents.read(start - name_size, name_size).decode(), digest.digest(), start, size
-        at = start + size
+def _parsed(record: bytes) -> tuple[bytes, str, memoryview]:
+    """What a record is, the peer, the data."""
+    what, size = RECORD.unpack_from(record)
+    start = RECORD.size + size
+    return what, record[RECORD.size : start].decode(), memoryview(record)[start:]
+
+
+def _data_at(contents: SealedContents, place: Place) -> bytes:
+    """The data of a record again."""
+    return bytes(_parsed(contents.read(place))[2])
 
 
 def evidence_bytes(plan: Plan, name: str, rows: int) -> int:

@@ -1,7 +1,16 @@
 """`auditor replay`: one party's side of a session repeated by the protocol's own code, from the evidence it kept.
 
-What was received comes from the evidence, and what would be sent is compared with the digests of what was. Signatures
-are checked first, before the root is opened: they say which messages the peers, or this party itself, have signed.
+A replay goes through these steps. Evidence that does not pass the first two counts as missing; at any other step, the
+first thing that does not follow ends the replay.
+
+1. Open the evidence: of this version, of the plan beside it, for the auditor that the plan names, and unchanged.
+2. Check the signatures: they say which messages the peers, or this party itself, have signed.
+3. Only now open the root: with rows, ids, settings and what was brought, it is what the party committed to.
+4. Check the table: a reader can have made it, and it is the auditor's own, if there is one.
+5. Run the session again. What was received comes from the evidence, and what would be sent is compared with the digests
+   of what was. The numbers that the party calculated with follow from its columns.
+6. Compare the model part: the one that training kept, or that a prediction used, is the one that training made.
+7. Nothing is left that the party signed and that this did not lead to.
 """
 
 import hashlib
@@ -9,11 +18,11 @@ import struct
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import msgspec
 import numpy as np
@@ -30,7 +39,7 @@ from plumbob.party.kept_numbers import exceeded_limit, follows, impossible_in, i
 from plumbob.party.prediction import Brought, replay_prediction
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
-from plumbob.party.signed_places import SignedPlaces, places_in, signed_places
+from plumbob.party.signed_places import SignedPlaces, signed_places
 from plumbob.party.statements import FORMAT
 from plumbob.plan import Plan
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, Seal, SessionAccount, digest_of_rows
@@ -182,11 +191,50 @@ def replay(
     progress: AfterStep | None = None,
     trained: str = "",
 ) -> dict[str, Any]:
-    """Make the statement about a run's folder, not signed yet.
+    """Make the statement about a run's folder, not signed yet; DataError where the evidence counts as missing.
 
     `source` reads the same rows from the system of record; `trained` is the digest of the model part that a prediction
     must have used.
     """
+    plan, evidence = _opened(folder, auditor)  # 1
+    with _readable(folder):
+        places = signed_places(evidence, plan)  # 2
+        again = _SessionAgain(evidence, plan, places, ReplayJournal(evidence, plan, places), trained)
+    head = evidence.head
+    try:
+        again.follow(source, progress)  # 3 to 7
+        is_honest, verdict = again.finding()
+    except DeviationError as deviation:
+        is_honest, verdict = False, f"{head.party}: {deviation} from what was fixed before the run."
+    if is_honest and source is None:
+        verdict += f" {NOT_COMPARED}"
+    if head.purpose == "predict" and not trained:
+        verdict += f" {NOT_THE_TRAININGS}"
+    return {
+        "format": FORMAT,
+        "party": head.party,
+        "purpose": head.purpose,
+        "plan": head.plan,
+        "session": places.session.hex(),
+        "commitments": {name: commitment.hex() for name, commitment in places.commitments.items()},
+        "sent": {peer: chain.hex() for peer, chain in places.sent_chains.items()},
+        "received": {peer: chain.hex() for peer, chain in places.received.items()},
+        "rows": head.items.get("rows", ""),
+        "part": again.part,
+        "seals": again.journal.seals,
+        "honest": is_honest,
+        "settled": again.is_settled,
+        "compared_with_source": source is not None,
+        "compared_with_training": bool(trained),
+        "verdict": verdict,
+        "fingerprints": {name: certificate.fingerprint for name, certificate in head.parsed_certificates().items()},
+        "version": __version__,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _opened(folder: Path, auditor: AuditorKeys) -> tuple[Plan, OpenedEvidence]:
+    """The plan of a run and the messages in its evidence."""
     head = read_head(folder / FOLDER / HEAD)
     if head.version != __version__:
         raise DataError(
@@ -198,36 +246,7 @@ def replay(
     if dict(plan.auditors).get(head.party) != head.auditor:
         raise DataError(f"{folder}: the evidence is sealed for another auditor than the plan names for {head.party}")
     with _readable(folder):
-        evidence = OpenedEvidence.open(folder / FOLDER, auditor)
-        places = signed_places(evidence, plan)
-        journal = ReplayJournal(evidence, plan, places)
-    found = _SessionAgain(evidence, plan, journal, places, source, progress).run()
-    if trained and found.is_honest and found.part != trained:
-        words = "the model part that it used is not the one that its training made, and nothing follows"
-        found = replace(found, is_honest=False, sentence=_deviation(head.party, words))
-    elif head.purpose == "predict" and not trained:
-        found = replace(found, sentence=f"{found.sentence} {NOT_THE_TRAININGS}")
-    return {
-        "format": FORMAT,
-        "party": head.party,
-        "purpose": head.purpose,
-        "plan": head.plan,
-        "session": places.session.hex(),
-        "commitments": {name: one.hex() for name, one in places.commitments.items()},
-        "sent": {peer: _hash_after(evidence, peer, count) for peer, count in places.sent.items()},
-        "received": {peer: chain.hex() for peer, chain in places.received.items()},
-        "rows": head.items.get("rows", ""),
-        "part": found.part,
-        "seals": journal.seals,
-        "honest": found.is_honest,
-        "settled": found.is_settled,
-        "compared_with_source": source is not None,
-        "compared_with_training": bool(trained),
-        "verdict": found.sentence,
-        "fingerprints": {name: one.fingerprint for name, one in head.parsed_certificates().items()},
-        "version": __version__,
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    }
+        return plan, OpenedEvidence.open(folder / FOLDER, auditor)
 
 
 @contextmanager
@@ -245,102 +264,94 @@ def _as_missing(folder: Path, error: Exception) -> DataError:
     return DataError(f"{folder}: its evidence cannot be read ({type(error).__name__}), as if it were missing")
 
 
-def _hash_after(evidence: OpenedEvidence, peer: str, count: int) -> str:
-    chains = places_in(evidence.sent[peer])
-    return next(chain.hex() for chain, place in chains.items() if place == count)
+class _Fixed(NamedTuple):
+    """What a party fixed before a session, and its commitment to it."""
+
+    root: bytes
+    table: Table
+    brought: bytes
+    commitment: bytes
 
 
-def _deviation(party: str, words: str) -> str:
-    return f"{party}: {words} from what was fixed before the run."
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """What a replay found."""
-
-    is_honest: bool | None
-    """None where the evidence ends with a seal that does not hold: that may be the peer's doing, or its own."""
-    is_settled: bool
-    sentence: str
-    part: str = ""
-    """The digest of the model part that training made, or that a prediction used: the two must be the same."""
-
-
-@dataclass(frozen=True, repr=False)
 class _SessionAgain:
-    evidence: OpenedEvidence
-    plan: Plan
-    journal: ReplayJournal
-    places: SignedPlaces
-    source: Source | None
-    progress: AfterStep | None
+    """A session that runs again on its evidence."""
 
-    def run(self) -> Replayed:
-        head, part = self.evidence.head, ""
-        is_settled = head.is_settled and all(
-            self.places.sent[peer] == sum(one.kind is not Kind.SEAL for one in stream)
-            for peer, stream in self.evidence.sent.items()
-        )
+    def __init__(
+        self, evidence: OpenedEvidence, plan: Plan, places: SignedPlaces, journal: ReplayJournal, trained: str
+    ) -> None:
+        self._evidence, self._plan, self._places, self._trained = evidence, plan, places, trained
+        self.journal = journal
+        self.is_settled = evidence.head.is_settled and places.is_whole and not places.spoilt
+        """Whether the evidence goes to the last signatures."""
+        self.part = ""
+        """The digest of the model part that training made, or that a prediction used: the two must be the same."""
+
+    def follow(self, source: Source | None, progress: AfterStep | None) -> None:
+        """Steps 3 to 7; DeviationError at the first thing that does not follow."""
+        fixed = self._fixed()  # 3
+        self._refuse_table(fixed.table, source)  # 4
         try:
-            try:
-                part = self._run_again()
-            except EndOfEvidence:
-                is_settled = False
-            # However it ended: whoever signed more than its evidence leads to has left something out.
-            self.journal.refuse_rest()
-        except DeviationError as deviation:
-            return Replayed(False, is_settled, _deviation(head.party, str(deviation)))
-        if self.places.spoilt:
-            return Replayed(None, False, self._spoilt_in_words(), part)
+            self._run_again(fixed, progress)  # 5 and 6
+        except EndOfEvidence:
+            self.is_settled = False
+        # However it ended: whoever signed more than its evidence leads to has left something out.
+        self.journal.refuse_rest()  # 7
+
+    def finding(self) -> tuple[bool | None, str]:
+        """Whether the party was honest, as far as its evidence goes, and one sentence, where everything follows."""
+        head, journal = self._evidence.head, self.journal
+        messages = counted(journal.compared, "message")
+        if self._places.spoilt:
+            until = f" up to {journal.last}" if journal.last else ""
+            return None, (
+                f"Nothing against {head.party}{until} ({messages} compared); the evidence ends with a seal in "
+                f"{self._places.spoilt}'s name that does not hold, which may come from either side."
+            )
         rows = f"the rows with digest {head.items['rows'][:16]}..." if "rows" in head.items else "no rows"
         sentence = (
-            f"Every one of the {counted(self.journal.compared, 'message')} that {head.party} sent follows from the "
-            f"signed plan, {rows}, and the draws fixed before the run."
+            f"Every one of the {messages} that {head.party} sent follows from the signed plan, {rows}, and the draws "
+            "fixed before the run."
         )
-        if not is_settled:
+        if not self.is_settled:
             sentence += " The run is not settled: only what was signed before it ended was compared."
-        return Replayed(True, is_settled, sentence if self.source is not None else f"{sentence} {NOT_COMPARED}", part)
+        return True, sentence
 
-    def _spoilt_in_words(self) -> str:
-        party, journal = self.evidence.head.party, self.journal
-        until = f" up to {journal.last}" if journal.last else ""
-        return (
-            f"Nothing against {party}{until} ({counted(journal.compared, 'message')} compared); the evidence ends with "
-            f"a seal in {self.places.spoilt}'s name that does not hold, which may come from either side."
-        )
-
-    def _run_again(self) -> str:
-        """Run the session again; returns the digest of the model part that was made or used."""
-        head, plan, journal = self.evidence.head, self.plan, self.journal
-        with _readable(self.evidence.folder):
-            root, table, brought = self.evidence.read("root"), self.evidence.table(), self.evidence.read("brought")
-            continued = Brought.from_bytes(brought) if head.purpose == "predict" else None
+    def _fixed(self) -> "_Fixed":
+        """Open what the party committed to, and compare it with the commitment."""
+        evidence = self._evidence
+        with _readable(evidence.folder):
+            root, table, brought = evidence.read("root"), evidence.table(), evidence.read("brought")
         if table is None:
-            raise DataError(f"{self.evidence.folder}: its evidence has no table, as if it were missing")
+            raise DataError(f"{evidence.folder}: its evidence has no table, as if it were missing")
         commitment = FirstCommitment.to(root, table, brought)
         for name, item in commitment.items.items():
-            if item.hex() != head.items.get(name):
+            if item.hex() != evidence.head.items.get(name):
                 raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
-        if words := impossible_in(plan, head.party, table):
+        return _Fixed(root, table, brought, commitment.hash())
+
+    def _refuse_table(self, table: Table, source: Source | None) -> None:
+        if words := impossible_in(self._plan, self._evidence.head.party, table):
             raise DeviationError(f"its table holds what no file gives ({words}), which cannot follow")
-        if self.source is not None and digest_of_rows(self.source(table)) != digest_of_rows(table):
+        if source is not None and digest_of_rows(source(table)) != digest_of_rows(table):
             raise DeviationError(
                 "the rows that it calculated with are not those of the table given, and nothing follows"
             )
-        names = [party.name for party in plan.parties if party.name in self.evidence.received]
+
+    def _run_again(self, fixed: "_Fixed", progress: AfterStep | None) -> None:
+        """Run the session again; EndOfEvidence where the party's own ended, too."""
+        head, plan, journal = self._evidence.head, self._plan, self.journal
+        names = [party.name for party in plan.parties if party.name in self._evidence.received]
         channels = {name: Channel(name, _NoLink(), journal=journal) for name in names}
-        account = SessionAccount(commitment.hash(), ReplaySigner(head.parsed_certificates()))
-        draws = Draws.begin(root)
-        participant = Participant(head.party, plan, channels, draws, journal=journal, account=account)
+        account = SessionAccount(fixed.commitment, ReplaySigner(head.parsed_certificates()))
+        participant = Participant(head.party, plan, channels, Draws.begin(fixed.root), journal=journal, account=account)
         try:
-            if continued is not None:
-                journal.may_refuse = partial(continued.may_refuse, plan)
-                with suppress(BudgetExceededError):
-                    replay_prediction(participant, table, continued)
-                return hashlib.sha256(continued.part).hexdigest()
-            self._swap_again(channels)
-            party = party_at(participant, table, self.progress)
-            run_to_its_quality(party)
+            if head.purpose == "predict":
+                self._predict_again(participant, fixed.table, fixed.brought)
+            else:
+                self._swap_again(channels)
+                party = party_at(participant, fixed.table, progress)
+                run_to_its_quality(party)
+                self.part = self._kept_part(party) if isinstance(party, TrainingParty) else ""
         except EngineError:
             # It says nothing about the party.
             raise
@@ -348,29 +359,40 @@ class _SessionAgain:
             raise EndOfEvidence from error
         except UNREADABLE as error:
             # A table that no reader makes: no run came from it by this program.
-            raise _as_missing(self.evidence.folder, error) from error
-        return self._kept_part(party) if isinstance(party, TrainingParty) else ""
+            raise _as_missing(self._evidence.folder, error) from error
+
+    def _predict_again(self, participant: Participant, table: Table, brought: bytes) -> None:
+        continued = Brought.from_bytes(brought)
+        # Known before the first message, so that a session that broke off says it, too.
+        self.part = hashlib.sha256(continued.part).hexdigest()
+        if self._trained and self.part != self._trained:
+            raise DeviationError(
+                "the model part that it used is not the one that its training made, and nothing follows"
+            )
+        self.journal.may_refuse = partial(continued.may_refuse, self._plan)
+        with suppress(BudgetExceededError):
+            replay_prediction(participant, table, continued)
 
     def _swap_again(self, channels: Mapping[str, Channel]) -> None:
         """Replay the exchange of signatures of the plan, which came first."""
-        sent = self.evidence.sent.values()
-        said = (one for stream in sent for one in stream if one.kind is Kind.SIGNATURE)
-        if (own := next(said, None)) is not None:
-            certificates = self.evidence.head.parsed_certificates()
-            swap_signatures(channels, PlanSignature(own.body, certificates), self.plan)
+        sent = self._evidence.sent.values()
+        own = next((message for stream in sent for message in stream if message.kind is Kind.SIGNATURE), None)
+        if own is not None:
+            certificates = self._evidence.head.parsed_certificates()
+            swap_signatures(channels, PlanSignature(own.body, certificates), self._plan)
 
     def _kept_part(self, party: TrainingParty) -> str:
         """Its digest, once it is what this training made: shares exactly, floating point as other processors round it.
 
         None is there where the party died between its last message and keeping its part.
         """
-        head = self.evidence.head
-        if not head.is_settled and "encoder" not in head.files:
+        evidence = self._evidence
+        if not evidence.head.is_settled and "encoder" not in evidence.head.files:
             return ""
-        with _readable(self.evidence.folder):
-            kept = self.evidence.read("encoder")
-            said = msgspec.json.decode(kept, type=dict[str, Any])
-        if not is_same_part(said, msgspec.json.decode(party.model_part().to_json())):
+        with _readable(evidence.folder):
+            kept = evidence.read("encoder")
+            stored = msgspec.json.decode(kept, type=dict[str, Any])
+        if not is_same_part(stored, msgspec.json.decode(party.model_part().to_json())):
             raise DeviationError("the model part that it kept does not follow")
         return hashlib.sha256(kept).hexdigest()
 

@@ -1,9 +1,9 @@
 """Files that only an auditor can open, and the auditor's keys.
 
-A sealed file is a row of pieces, each sealed by HPKE (RFC 9180) for the auditor's public key, so that not even its
+A sealed file is a row of blobs, each sealed by HPKE (RFC 9180) for the auditor's public key, so that not even its
 writer can read it back. The suite is MLKEM768-X25519, HKDF-SHA256 and AES-256-GCM; its info says which run and file a
-piece belongs to, which piece it is, and whether it is the last. A long message is a piece of its own, or several of 64
-MiB; short ones share a piece.
+blob belongs to, its number, and its role. A message is one blob, or several of at most 64 MiB; an empty last blob says
+that nothing is missing.
 
 An auditor is a certificate, by which it signs, and a sealing key. Plans name both by one fingerprint.
 """
@@ -11,12 +11,11 @@ An auditor is a certificate, by which it signs, and a sealing key. Plans name bo
 import hashlib
 import os
 import struct
-from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, NamedTuple, Self
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -33,47 +32,46 @@ from cryptography.hazmat.primitives.hpke import (
 
 from plumbob.crypto.lattice.context import join
 from plumbob.errors import ROOM_ADVICE, DataError, IdentityError, JournalError, SettingsError
+from plumbob.net import Data
 from plumbob.net.identity import Certificate, Identity, refuse_loose, write_private
 
 SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
-PIECE, ROOM = 64 << 20, 1 << 20  # The most bytes of a piece, and of short messages that share one.
-NUMBER = struct.Struct("<QI")  # A piece's number and whether it is the last.
-SIZE = struct.Struct("<I")
+LARGEST = 64 << 20  # Bytes that are sealed at once.
+HEAD = struct.Struct("<BI")  # Before each blob: its role and its size.
+PART, LAST_PART, END = range(3)  # The roles: part of a message, the last or only one, and the end of the file.
+NUMBER = struct.Struct("<QB")  # A blob's number and its role.
 LATTICE_BYTES, CURVE_BYTES = 1184, 32  # Of the two halves of a public key.
 SEED_BYTES = 64  # Of the lattice half of a secret key; the other half follows.
 PUBLIC_FILE, SECRET_FILE = "auditor.json", "sealing.key"
 
 
-def _info(run: bytes, file: Path, number: int, is_last: bool) -> bytes:
-    """What a piece belongs to: opened as any other, it is refused."""
-    return join(b"plumbob evidence", run, file.name.encode(), NUMBER.pack(number, is_last))
+def _info(run: bytes, file: Path, number: int, role: int) -> bytes:
+    """What a blob belongs to: opened as any other, it is refused."""
+    return join(b"plumbob evidence", run, file.name.encode(), NUMBER.pack(number, role))
 
 
 class SealedFile:
-    """A sealed file being written; a long message is a piece of its own, or several, and short ones share one."""
+    """A sealed file being written."""
 
     def __init__(self, file: Path, auditor: "Auditor", run: bytes) -> None:
         self._key = public_key(auditor.sealing)
-        self._file, self._run, self._number, self._waiting = file, run, 0, bytearray()
+        self._file, self._run, self._number = file, run, 0
         self._handle = os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb")
 
-    def write(self, *pieces: bytes | memoryview) -> None:
+    def write(self, *pieces: Data) -> None:
+        """Seal one message, whose pieces need not be joined."""
+        part = bytearray()
         for piece in pieces:
             rest = memoryview(piece)
-            while rest:
-                room = PIECE - len(self._waiting)
-                self._waiting += rest[:room]
-                rest = rest[room:]
-                if len(self._waiting) == PIECE:
-                    self._seal()
-        if len(self._waiting) >= ROOM:
-            # A long message has a piece of its own: whoever reads it needs memory for no other one.
-            self._seal()
+            while len(part) + len(rest) > LARGEST:
+                room = LARGEST - len(part)
+                self._seal(part + rest[:room], PART)
+                part, rest = bytearray(), rest[room:]
+            part += rest
+        self._seal(part, LAST_PART)
 
     def flush(self) -> None:
         """Put everything so far on the disk."""
-        if self._waiting:
-            self._seal()
         with self._on_disk():
             self._handle.flush()
             os.fsync(self._handle.fileno())
@@ -82,26 +80,22 @@ class SealedFile:
             os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
-        """End the file with a mark that nothing is missing: an empty last piece."""
-        if self._waiting:
-            self._seal()
-        self._seal(is_last=True)
+        """End the file with a mark that nothing is missing."""
+        self._seal(b"", END)
         self.flush()
         self._handle.close()
 
     def abandon(self) -> None:
         """Without that mark: the session broke off, perhaps because the disk is full."""
-        with suppress(JournalError):
-            self.flush()
         with suppress(OSError):
             self._handle.close()
 
-    def _seal(self, is_last: bool = False) -> None:
-        sealed = SUITE.encrypt(self._waiting, self._key, _info(self._run, self._file, self._number, is_last))
-        # Before it is written: a piece that could not be is not sealed again.
-        self._number, self._waiting = self._number + 1, bytearray()
+    def _seal(self, part: bytes | bytearray, role: int) -> None:
+        sealed = SUITE.encrypt(part, self._key, _info(self._run, self._file, self._number, role))
+        # Before it is written: a blob that could not be is not sealed again.
+        self._number += 1
         with self._on_disk():
-            self._handle.write(SIZE.pack(len(sealed)))
+            self._handle.write(HEAD.pack(role, len(sealed)))
             self._handle.write(sealed)
 
     @contextmanager
@@ -112,75 +106,70 @@ class SealedFile:
             raise JournalError(f"{self._file}: evidence could not be written ({error}); {ROOM_ADVICE}") from None
 
 
+class Place(NamedTuple):
+    """Where a message begins in a sealed file: at which byte, and with which blob."""
+
+    start: int = 0
+    number: int = 0
+
+
 class SealedContents:
-    """What was written into a sealed file: a piece is opened when somebody reads there, and only the last one stays.
+    """The messages in a sealed file, which need not fit memory together.
 
     DataError where it is of another run or was changed, or, unless it may, ends early: a process may have died.
     """
 
     def __init__(self, file: Path, auditor: "AuditorKeys", run: bytes, *, may_end_early: bool = False) -> None:
         self._file, self._auditor, self._run, self._may_end_early = file, auditor, run, may_end_early
-        self._places, self._starts = [0], [0]
-        """Where each piece begins that was met so far, and the next one: in the file, and in what was written."""
-        self._is_over = False
-        self._kept = -1, b""
 
-    def read(self, start: int = 0, size: int | None = None) -> bytes:
-        """Read from one place on; fewer bytes than asked for where the file ends."""
-        return b"".join(self.pieces(start, size))
+    def messages(self) -> Iterator[tuple[Place, bytes]]:
+        """Every message, with the place from which `read` gives it again."""
+        place = Place()
+        while (found := self._message(place)) is not None:
+            message, after = found
+            yield place, message
+            place = after
 
-    def pieces(self, start: int = 0, size: int | None = None) -> Iterator[memoryview]:
-        """The same without putting it together."""
-        number, end = bisect_right(self._starts, start) - 1, None if size is None else start + size
-        while end is None or start < end:
-            if (opened := self._piece(number)) is None:
-                return
-            first = self._starts[number]
-            part = memoryview(opened)[start - first : None if end is None else end - first]
-            yield part
-            start, number = start + len(part), number + 1
+    def read(self, place: Place = Place()) -> bytes:  # noqa: B008  # Immutable.
+        """One message again; the first one, if no place is said."""
+        if (found := self._message(place)) is None:
+            raise DataError(f"{self._file}: a part of it is missing")
+        return found[0]
 
-    def _piece(self, number: int) -> bytes | None:
-        """A piece, opened; None behind the end."""
-        if number == self._kept[0]:
-            return self._kept[1]
-        is_next = number == len(self._places) - 1
-        if self._is_over and is_next:
-            return None
-        sealed, end, is_whole_file = self._sealed(self._places[number])
-        if not sealed:
-            if not self._may_end_early:
-                raise DataError(f"{self._file}: its end is missing")
-            self._is_over = True
-            return None
-        opened, is_last = self._opened(sealed, number)
-        if is_last and not is_whole_file:
-            raise DataError(f"{self._file}: something was added behind its end")
-        if is_next:
-            self._places.append(end)
-            self._starts.append(self._starts[-1] + len(opened))
-            self._is_over = is_last
-        self._kept = number, opened
-        return opened
-
-    def _opened(self, sealed: bytes, number: int) -> tuple[bytes, bool]:
-        """(a piece's contents, whether it is the last)."""
-        for is_last in (False, True):
-            with suppress(InvalidTag, ValueError):
-                return self._auditor.open(sealed, _info(self._run, self._file, number, is_last)), is_last
-        raise DataError(f"{self._file}: it is of another run or another start, or was changed")
-
-    def _sealed(self, place: int) -> tuple[bytes, int, bool]:
-        """(a piece as it lies there, nothing where it is torn; where it ends; whether the file does, too)."""
+    def _message(self, place: Place) -> tuple[bytes, Place] | None:
+        """(the message that begins there, where the next one does); None at the end, and where it is torn."""
+        parts, number = [], place.number
         try:
             with self._file.open("rb") as handle:
-                handle.seek(place)
-                head = handle.read(SIZE.size)
-                size = SIZE.unpack(head)[0] if len(head) == SIZE.size else 0
-                sealed = handle.read(size)
-                return (sealed if len(sealed) == size else b""), handle.tell(), not handle.read(1)
+                handle.seek(place.start)
+                while (blob := self._blob(handle, number)) is not None:
+                    role, part = blob
+                    parts.append(part)
+                    number += 1
+                    if role == LAST_PART:
+                        return b"".join(parts), Place(handle.tell(), number)
         except OSError as error:
             raise DataError(f"{self._file}: this part of the evidence is missing ({type(error).__name__})") from error
+        return None
+
+    def _blob(self, handle: BinaryIO, number: int) -> tuple[int, bytes] | None:
+        """(the role of the next blob, its contents); None at the end."""
+        head = handle.read(HEAD.size)
+        role, size = HEAD.unpack(head) if len(head) == HEAD.size else (END, 0)
+        sealed = handle.read(size)
+        if not sealed or len(sealed) < size:
+            if self._may_end_early:
+                return None
+            raise DataError(f"{self._file}: its end is missing")
+        try:
+            opened = self._auditor.open(sealed, _info(self._run, self._file, number, role))
+        except (InvalidTag, ValueError):
+            raise DataError(f"{self._file}: it is of another run or another start, or was changed") from None
+        if role != END:
+            return role, opened
+        if handle.read(1):
+            raise DataError(f"{self._file}: something was added behind its end")
+        return None
 
 
 def public_key(sealing: bytes) -> MLKEM768X25519PublicKey:
@@ -257,5 +246,5 @@ class AuditorKeys:
         return Auditor(self.identity.certificate, b"".join(half.public_bytes_raw() for half in halves))
 
     def open(self, sealed: bytes, info: bytes) -> bytes:
-        """Open a piece that was sealed for this auditor and this place; InvalidTag or ValueError where it was not."""
+        """Open a blob that was sealed for this auditor and this place; InvalidTag or ValueError where it was not."""
         return SUITE.decrypt(sealed, self._secret, info)

@@ -4,7 +4,7 @@ Every kept message stands in a stream whose hash its sender and its receiver hav
 signature shows nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from plumbob.errors import DataError, IdentityError
@@ -25,14 +25,19 @@ class SignedPlaces:
     session: bytes
     commitments: Mapping[str, bytes]
     sent: Mapping[str, int]
+    """How many of the messages to each peer are signed."""
+    sent_chains: Mapping[str, bytes]
+    """The hash over them."""
     received: Mapping[str, bytes]
     """The hash over what came from each peer, as the peer last signed it."""
+    is_whole: bool
+    """Whether everything that was sent is signed."""
     spoilt: str = ""
     """The peer in whose name the evidence ends with a seal that does not hold; empty where all of them hold."""
 
 
-class SpoiltSealError(Exception):
-    """Raised where a seal in a peer's name does not hold. Anybody can write such a seal: the peer, or this party."""
+class SpoiltSealError(DataError):
+    """Raised where a seal does not hold. Anybody can write one in a peer's name: the peer, or this party."""
 
 
 def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
@@ -42,12 +47,10 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
     messages. What was signed before it counts.
     """
     head = evidence.head
-    certificates = head.parsed_certificates()
     session, rounds = _sessions(evidence, plan)
-    names = list(rounds[0])
-    own_chains = {peer: places_in(evidence.sent[peer]) for peer in evidence.sent}
-    covered = dict.fromkeys(evidence.sent, 0)
-    known, signed, spoilt = {_all(one) for one in rounds}, dict.fromkeys(evidence.received, NOTHING), ""
+    check = _SealCheck(session, list(rounds[0]), head.parsed_certificates(), {_all(round_) for round_ in rounds})
+    own_chains = {peer: _places_in(stream) for peer, stream in evidence.sent.items()}
+    covered, received, spoilt = dict.fromkeys(evidence.sent, 0), dict.fromkeys(evidence.received, NOTHING), ""
     for peer, stream in evidence.received.items():
         chain = NOTHING
         for message in stream:
@@ -55,55 +58,55 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
                 chain = chained(chain, message.digest)
                 continue
             try:
-                seal = _verified(message, peer, names, session, certificates, known)
-                received = _received_by_then(seal, head.party, message.step, peer, chain, own_chains[peer])
-            except SpoiltSealError as error:
+                heard = _heard_by_then(check.verified(message, peer), head.party, message.step, peer, chain)
+                confirmed = _place(
+                    own_chains[peer], heard, f"the messages to {peer}", f"{peer} signed to have received"
+                )
+            except SpoiltSealError:
                 if message is not stream[-1]:
-                    raise DataError(str(error)) from None
+                    raise
                 spoilt = spoilt or peer
                 continue
-            covered[peer], signed[peer] = max(covered[peer], received), chain
-    for stream in evidence.sent.values():
-        for message in stream:
-            if message.kind is Kind.SEAL:
-                try:
-                    seal = _verified(message, head.party, names, session, certificates, known)
-                except SpoiltSealError as error:
-                    raise DataError(str(error)) from None
-                # Whomever it was for, it is about everybody: a party that died may not have sent it to all.
-                for other, (sent, _) in seal.streams.items():
-                    if sent not in own_chains[other]:
-                        raise DataError(
-                            f"evidence: the messages to {other} are not those that {head.party} itself signed"
-                        )
-                    covered[other] = max(covered[other], own_chains[other][sent])
+            covered[peer], received[peer] = max(covered[peer], confirmed), chain
+    for message in (message for stream in evidence.sent.values() for message in stream if message.kind is Kind.SEAL):
+        # Whomever it was for, it is about everybody: a party that died may not have sent it to all.
+        for other, (sent, _) in check.verified(message, head.party).streams.items():
+            place = _place(own_chains[other], sent, f"the messages to {other}", f"{head.party} itself signed")
+            covered[other] = max(covered[other], place)
     if not any(covered.values()):
         raise DataError(
             f"evidence: {head.party} has nothing in it that anybody signed, so a replay would show nothing; it counts "
             "as missing"
         )
-    return SignedPlaces(session, rounds[-1], covered, signed, spoilt)
+    chains = {
+        peer: next(chain for chain, place in own_chains[peer].items() if place == covered[peer]) for peer in covered
+    }
+    is_whole = all(covered[peer] == len(places) - 1 for peer, places in own_chains.items())
+    return SignedPlaces(session, rounds[-1], covered, chains, received, is_whole, spoilt)
 
 
-def _received_by_then(
-    seal: Seal, party: str, step: int, peer: str, chain: bytes, own_places: Mapping[bytes, int]
-) -> int:
-    """How many of our messages a peer's seal confirms; SpoiltSealError where it is about other messages than these."""
-    sent, received = seal.streams[party]
+def _heard_by_then(seal: Seal, party: str, step: int, peer: str, chain: bytes) -> bytes:
+    """The hash over our messages that a peer's seal confirms, if it is about the messages that were kept."""
+    sent, heard = seal.streams[party]
     if sent != chain:
         raise SpoiltSealError(f"evidence: a message from {peer} before step {step} is not the one {peer} signed")
-    if received not in own_places:
-        raise SpoiltSealError(f"evidence: the messages to {peer} are not those that {peer} signed to have received")
-    return own_places[received]
+    return heard
+
+
+def _place(places: Mapping[bytes, int], chain: bytes, what: str, whose: str) -> int:
+    """How many messages a signed hash covers."""
+    if chain not in places:
+        raise SpoiltSealError(f"evidence: {what} are not those that {whose}")
+    return places[chain]
 
 
 def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[str, bytes]]]:
     """The session's identity, and everybody's commitments after each round of them."""
     head, said = evidence.head, {}
     for peer, stream in evidence.received.items():
-        said[peer] = [one for one in stream if one.kind in (Kind.HELLO, Kind.NUMBERS)]
+        said[peer] = [message for message in stream if message.kind in (Kind.HELLO, Kind.NUMBERS)]
     own = max(evidence.sent.values(), key=len, default=[])
-    said[head.party] = [one for one in own if one.kind in (Kind.HELLO, Kind.NUMBERS)]
+    said[head.party] = [message for message in own if message.kind in (Kind.HELLO, Kind.NUMBERS)]
     if any(not messages for messages in said.values()):
         raise DataError(
             "evidence: the run ended before everybody had said what it commits to; there is nothing to replay"
@@ -128,7 +131,7 @@ def _all(commitments: Mapping[str, bytes]) -> bytes:
     return SessionAccount(commitments=dict(commitments)).all_commitments()
 
 
-def places_in(messages: Sequence[KeptMessage]) -> dict[bytes, int]:
+def _places_in(messages: Sequence[KeptMessage]) -> dict[bytes, int]:
     """How many messages each hash over the stream so far covers."""
     chain, places = NOTHING, {NOTHING: 0}
     for message in messages:
@@ -138,19 +141,24 @@ def places_in(messages: Sequence[KeptMessage]) -> dict[bytes, int]:
     return places
 
 
-def _verified(
-    message: KeptMessage,
-    signer: str,
-    names: Sequence[str],
-    session: bytes,
-    certificates: Mapping[str, Certificate],
-    known: set[bytes],
-) -> Seal:
-    seal = Seal.from_bytes(message.body, [name for name in names if name != signer])
-    try:
-        verify_message(certificates[signer], seal.to_sign(session, signer, message.step), seal.signature)
-    except (KeyError, IdentityError):
-        raise SpoiltSealError(f"evidence: a signature of {signer} in step {message.step} does not hold") from None
-    if seal.commitments not in known:
-        raise SpoiltSealError(f"evidence: {signer} signed other commitments than those that were kept")
-    return seal
+@dataclass(frozen=True)
+class _SealCheck:
+    """Verifies the seals of one session."""
+
+    session: bytes
+    names: Sequence[str]
+    certificates: Mapping[str, Certificate]
+    commitments: Collection[bytes]
+    """Hashes over everybody's commitments, after each round of them."""
+
+    def verified(self, message: KeptMessage, signer: str) -> Seal:
+        """The seal in a message, if the signer made it."""
+        seal = Seal.from_bytes(message.body, [name for name in self.names if name != signer])
+        try:
+            data = seal.to_sign(self.session, signer, message.step)
+            verify_message(self.certificates[signer], data, seal.signature)
+        except (KeyError, IdentityError):
+            raise SpoiltSealError(f"evidence: a signature of {signer} in step {message.step} does not hold") from None
+        if seal.commitments not in self.commitments:
+            raise SpoiltSealError(f"evidence: {signer} signed other commitments than those that were kept")
+        return seal
