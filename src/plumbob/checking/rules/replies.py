@@ -9,6 +9,7 @@ import math
 from plumbob.checking.figures import Figures
 from plumbob.checking.rules.gradients import (
     FEW,
+    FEW_EPOCHS,
     RowByRow,
     is_drowned,
     with_noise,
@@ -48,6 +49,24 @@ def packed_scores(figures: Figures, by: str) -> Judged | None:
     is_longest_rare = figures.longest_batch / figures.rows <= FEW
     is_sure = is_every_step and share == 1.0 and (is_longest_read or is_longest_rare) and not noise
     return Judged(LEAKS if is_sure else DEGRADES, can, f"{numbers}{with_noise(noise)}.", _cut_replies(figures))
+
+
+def packed_column(figures: Figures, by: str) -> Judged | None:
+    """Judge what follows from the scores of a peer's only column: ratios within batches, merged over visits."""
+    if (
+        not _hands_sums_back(figures, by)
+        or figures.peer_columns(by) != 1
+        or (figures.batch == 1 and figures.passes < 2)
+    ):
+        return None
+    can = f"read {{whose}} only column for {figures.people}"
+    (share, is_every_step, numbers), noise = _room(figures, by), figures.noise_toward(by)
+    why = f"{numbers}, in {counted(figures.visits, 'visit')}{with_noise(noise)}"
+    if is_drowned(noise / math.sqrt(figures.visits)):
+        return Judged(BLOCKED, can, f"{why}.")
+    # As from scores that are solved for: two visits merge the ratios, and a third fixes the scale.
+    is_sure = is_every_step and share == 1.0 and not noise and figures.visits >= FEW_EPOCHS
+    return Judged(LEAKS if is_sure else DEGRADES, can, f"{why}.", _cut_replies(figures))
 
 
 def pushes(figures: Figures, by: str) -> Judged | None:
@@ -153,6 +172,7 @@ STEERING = {"steering": "beyond the paper: nothing binds what a party adds to it
 RULES = (
     Rule(PACKING, "features", "labels", packed_labels, assumes="cheating"),
     Rule(PACKING, "label", "scores", packed_scores, assumes="cheating"),
+    Rule(PACKING, "label", "features", packed_column, assumes="cheating"),
     Rule(STEERING, "label", "features", pushes, assumes="cheating"),
     Rule(STEERING, "features", "features", pushes, assumes="cheating"),
     Rule(

@@ -88,14 +88,14 @@ class Hook:
         """The rows that the attack was after; None = all."""
         return None
 
-    def claim(self, me: Any, view: View) -> Claim | NotApplicable:
+    def claim(self, me: Any, view: View) -> Claims:
         """The belief after the run, from readings and own view; none where nothing was read."""
         if not self.readings:
             return NotApplicable("no step of this run had room for a reading", self.conditions(me))
         return self.believed(me, view)
 
-    def believed(self, me: Any, view: View) -> Claim:
-        """The claim from the readings: labels, by a feature party; the peer's scores, by the label party."""
+    def believed(self, me: Any, view: View) -> Claims:
+        """The claims from the readings: labels, by a feature party; the peer's scores, by the label party."""
         return self._scores(me, view) if view.is_label_party else self._labels(me, view)
 
     def _labels(self, me: Any, view: View) -> Claim:

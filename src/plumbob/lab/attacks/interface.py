@@ -265,7 +265,7 @@ class AttackStage(Protocol):
     def shown(self, rows: NDArray[np.intp], changed: Changed = HONEST) -> Vector:
         """The joint scores of training rows after a run, as the label party sees them."""
 
-    def take_part(self, hook: Any) -> Claim | NotApplicable:
+    def take_part(self, hook: Any) -> "Claims":
         """Train again with a hook on own quantities, as far as the budget goes: what the hook then believes."""
 
 

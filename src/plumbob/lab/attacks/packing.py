@@ -51,7 +51,7 @@ from plumbob.lab.attacks.hooks import (
     signed_digits,
     solve_exactly,
 )
-from plumbob.lab.attacks.interface import Claim, Condition, NotApplicable, View
+from plumbob.lab.attacks.interface import Claim, Claims, Condition, NotApplicable, View
 from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns
 from plumbob.lab.exchange.limbs import concatenate
 from plumbob.lab.exchange.packing import Slots, centred
@@ -145,7 +145,18 @@ class Cut:
         return self.is_whole_batch or step == 1
 
 
-class OneHotPacking(SumsHook):
+class Packing(SumsHook):
+    """Either way to pack: the label party goes on from the scores of a peer's only column to its values."""
+
+    def believed(self, me: Summing, view: View) -> Claims:
+        read = super().believed(me, view)
+        if not view.is_label_party or peer_columns(view) != 1 or not isinstance(read, Claim):
+            return read
+        column = recover_column(view, self.readings)
+        return [read, column] if isinstance(column, Claim) else read
+
+
+class OneHotPacking(Packing):
     """The attack on `replies = "paper"`: every residual in its own slot, above the honest sums."""
 
     def encrypted_sums(self, me: Summing, step: int, enc_sums: EncryptedVector) -> EncryptedVector:
@@ -200,7 +211,7 @@ class AuxiliaryPacking(OneHotPacking):
         return solve_exactly(np.hstack([self.matrix.values, self._auxiliary]), honest + hidden)
 
 
-class TruncatedPacking(SumsHook):
+class TruncatedPacking(Packing):
     """The attack on `packed`: residuals in place of the honest sums, because nothing else comes back."""
 
     def encrypted_sums(self, me: Summing, step: int, enc_sums: EncryptedVector) -> EncryptedVector:

@@ -16,7 +16,7 @@ from plumbob.data import Column, Shard, Table, build_shard
 from plumbob.errors import RemoteProtocolError
 from plumbob.lab.attacks import Claim, NotApplicable, View
 from plumbob.lab.attacks.hooks import Hook, hooked
-from plumbob.lab.attacks.interface import HONEST, Changed
+from plumbob.lab.attacks.interface import HONEST, Changed, Claims
 from plumbob.lab.attacks.label_stacked import MOST_ENTRIES
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.exchange.engines.interface import PaillierEngine
@@ -109,14 +109,17 @@ class RunsAgain:
     def view(self) -> View:
         return self.truth.views[self.by]
 
-    def take_part(self, hook: Hook) -> Claim | NotApplicable:
+    def begin(self, progress: AfterStep | None) -> None:
+        """Forget the run that the last attack took part in."""
+        self.progress, self._own_run = progress, None
+
+    def take_part(self, hook: Hook) -> Claims:
         hook.prepare(self.view, int(self.truth.is_positive.sum()))
         plan = plan_again(self.truth)
         if (epochs := epochs_within(plan, self.truth.rows)) < plan.passes(self.truth.rows):
             plan = plan.replace(epochs=epochs)
         attacker = {self.by: hooked(party_class(plan.kind), hook)}
         engine = UnhiddenEngine() if plan.kind.lends_keys else None
-        self._own_run = None
         try:
             run = train_again(self.truth, plan, instead=attacker, paillier=engine, progress=self.progress)
         except RemoteProtocolError as error:
@@ -130,8 +133,7 @@ class RunsAgain:
         """The truth that a claim is scored against: about weights, where everybody's are known."""
         if isinstance(claim, Claim) and claim.target == "weights":
             return self.opened
-        found, self._own_run = self._own_run or self.truth, None
-        return found
+        return self._own_run or self.truth
 
     def known(self, rows: NDArray[np.intp]) -> Matrix:
         return np.hstack([self.truth.features(name)[rows] for name in self._peers])

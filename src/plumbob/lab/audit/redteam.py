@@ -98,7 +98,7 @@ def _measured(truth: Truth, scored_rows: int, only: Sequence[str] | None, tell: 
 
 def carried_out(attack: Attack, stage: RunsAgain, progress: AfterStep | None = None) -> Iterator[Finding]:
     """The findings of one attack by one party: those of every claim that it makes."""
-    stage.progress = progress
+    stage.begin(progress)
     for claim in attack.claims(stage):
         is_cut = attack.is_budgeted and not isinstance(claim, NotApplicable)
         words = shortened(stage.truth) if is_cut else ""

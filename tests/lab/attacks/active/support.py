@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Matrix
 from plumbob.lab.attacks import Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.hooks import Hook, hooked
+from plumbob.lab.attacks.interface import Claims
 from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run
 from plumbob.model import logistic
@@ -40,8 +41,14 @@ class Staged:
     def conditions(self) -> tuple[Condition, ...]:
         return self.spy.conditions(self.run.parties[self.by])
 
-    def claim(self) -> Claim | NotApplicable:
+    def claims(self) -> Claims:
         return self.spy.claim(self.run.parties[self.by], View.of(self.run.transcripts[self.by]))
+
+    def claim(self) -> Claim | NotApplicable:
+        """The only claim."""
+        claims = self.claims()
+        assert isinstance(claims, Claim | NotApplicable)
+        return claims
 
     def label_claim(self) -> Claim:
         claim = self.claim()

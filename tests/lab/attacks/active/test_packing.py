@@ -103,9 +103,12 @@ def test_the_only_column_follows_from_the_scores(start: str) -> None:
     keys = {"batch_size": 32, "start": start, "residual_bits": 36, "key_bits": 1024}
     play = staged(plan_for((6, 1), protocol="exchange", replies="paper", **keys), "label", OneHotPacking())
     view, truth = View.of(play.run.transcripts["label"]), play.run.transcripts["features"].X[:, 0]
-    claim = claimed(recover_column(view, play.spy.readings))
-    assert claim.is_determined.all()
-    assert largest_error(claim, truth) < 1e-9
+    claims = play.claims()
+    assert isinstance(claims, list)
+    scores, column = claims
+    assert (scores.target, column.target) == ("scores", "features")
+    assert column.is_determined.all()
+    assert largest_error(column, truth) < 1e-9
     assert isinstance(recover_single_feature(view), NotApplicable)
 
 
