@@ -111,7 +111,9 @@ class Secrets:
             for name, values in calculated.items():
                 rows = np.ascontiguousarray(values)
                 if name == "rows":
-                    self.held[self.owner(journal)].update(row.tobytes() for row in rows if rows[0].nbytes >= LEAST)
+                    # The penalty's row of an intercept has nothing but zeros, and is nobody's secret.
+                    whole = [row for row in rows if row.nbytes >= LEAST and row.any()]
+                    self.held[self.owner(journal)].update(row.tobytes() for row in whole)
                 elif rows.ndim and rows.size > LEAST and len(np.unique(rows)) > 1:
                     self.held[self.owner(journal)].add(rows.tobytes())
             return settle(journal, calculated)
