@@ -115,6 +115,10 @@ def test_nothing_secret_leaves_its_place(
         assert found(b"\n".join([everybody.encode(), *shown]), kept) == []
         theirs = "\n".join(sides.said[peer]).encode()
         assert found(b"\n".join([theirs, *files[peer].values()]), kept | secrets.words[name]) == []
+        # Nor does a run leave its rows and labels, but for each column's ends, in its party's own folder.
+        runs = [data for file, data in files[name].items() if "runs" in file.parts and file.name != "columns.json"]
+        assert runs
+        assert found(b"\n".join(runs), secrets.held[name]) == []
         # The search finds what is there.
         assert found((tmp_path / f"{name}.csv").read_bytes(), secrets.held[name])
 
