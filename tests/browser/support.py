@@ -6,7 +6,7 @@ from typing import Any
 
 from plumbob.checking.filing import with_findings, with_predictions
 from plumbob.lab.audit.redteam import audit, passive_names
-from plumbob.lab.reports.compared_runs import ComparedRun, LabelsRead
+from plumbob.lab.demo.page import ComparedRun, LabelsRead
 from plumbob.lab.simulate import Run
 from plumbob.record import RunRecord
 from tests.lab.audit.support import small_run

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page
 
 from plumbob.checking.check import check, notes
-from plumbob.lab.reports import compared_runs
+from plumbob.lab.demo import page as demo_page
 from plumbob.plan import Party, Plan, Study
 from plumbob.record import Finding
 from plumbob.report import run as run_report
@@ -67,7 +67,7 @@ def wide_report() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "report": lambda: wide_report(),
     "decision sheet": lambda: summary_of(noisy_record()),
-    "three ways": lambda: compared_runs.page_of("Three ways", "About.", ["How."], three_ways()),
+    "three ways": lambda: demo_page.page_of("Three ways", "About.", ["How."], three_ways()),
 }
 
 

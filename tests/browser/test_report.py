@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.lab.reports import compared_runs
+from plumbob.lab.demo import page as demo_page
 from plumbob.record import RunRecord
 from plumbob.report import run as run_report
 from tests.browser.conftest import DESKTOP, Tab
@@ -27,7 +27,7 @@ def record() -> RunRecord:
 def test_print(tab: Tab, tmp_path: Path, record: RunRecord) -> None:
     """The printed page is white, with charts, the plan folded, and without links or foldings that cannot be pressed."""
     file = tmp_path / "page.html"
-    compared = compared_runs.page_of("Three ways", "About.", ["How."], three_ways())
+    compared = demo_page.page_of("Three ways", "About.", ["How."], three_ways())
     for text in (run_report.page_of(record), run_report.page_of(own_side(record)), compared):
         file.write_text(text, encoding="utf-8")
         page = tab.on_screen(**DESKTOP, scheme="dark").open(file)

@@ -1,7 +1,11 @@
-"""Where FATE's files have a logistic regression: the runtime conf of 1.x, with either dsl, and the DAG of 2.x."""
+"""Where FATE's files have a logistic regression: the runtime conf of 1.x, with either dsl, and the DAG of 2.x.
+
+A Kuscia job that runs FATE keeps the conf of each task as JSON in a string.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from plumbob.errors import PlanError
@@ -18,6 +22,7 @@ from plumbob.jobs.reading import (
     mapping,
     parse_version,
     shown,
+    tables,
     version_read,
 )
 
@@ -41,7 +46,15 @@ def read_fate(tree: Any, version: SystemVersion | None) -> Job | None:
     if not isinstance(tree, Mapping):
         return None
     dag = _dag_of(tree)
-    return _read_conf(tree, version) if dag is None else _read_dag(tree, dag, version)
+    job = _read_conf(tree, version) if dag is None else _read_dag(tree, dag, version)
+    if job is not None or str(tree.get("kind", "")).lower() != "kusciajob":
+        return job
+    confs = [table for table in tables(tree) if mapping(table, "runtime_conf")]
+    jobs = [found for conf in confs if (found := _read_conf(conf, version)) is not None]
+    if not jobs:
+        return None
+    unjudged = tuple(f"{other.component} trains in another task, and is not judged." for other in jobs[1:])
+    return replace(jobs[0], no_all_clear=(*jobs[0].no_all_clear, *unjudged))
 
 
 def _component(name: str) -> Component | None:

@@ -4,6 +4,7 @@ A job states some values, leaves others to its system's defaults, and is silent 
 fields once; what no field asked for is listed.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -16,6 +17,8 @@ ValueSource = Literal["file", "default", "assumed"]
 LONGEST_SHOWN = 60
 ALL_ROWS = "all rows"
 """A batch of the whole table, however a file writes it."""
+DEEPEST, LONGEST_TEXT = 30, 2**20
+"""Tables and JSON in strings that are looked into."""
 
 
 @dataclass(frozen=True)
@@ -405,6 +408,24 @@ def batch(where: str, value: Any) -> int | str:
 def anything(where: str, value: Any) -> Any:
     """Whatever the file has: that it is there is what counts."""
     return None if not isinstance(value, Mapping | list) and word(where, value) == "none" else value
+
+
+def tables(value: Any, depth: int = 0) -> Iterator[Tree]:
+    """Every table in a file, also those in JSON in a string, as Kuscia keeps a task's configuration."""
+    if isinstance(value, str) and '"' in value and value.lstrip().startswith("{"):
+        value = _parse(value)
+    if isinstance(value, Mapping):
+        yield value
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for one in inner if depth < DEEPEST else ():
+        yield from tables(one, depth + 1)
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text) if len(text) <= LONGEST_TEXT else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def mapping(tree: Any, name: str) -> Tree:

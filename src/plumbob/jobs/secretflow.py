@@ -5,14 +5,13 @@ arguments of a class without a component as a table: {model: HESSLogisticRegress
 of the SPU promises is said in its own `docs/reference/runtime_config.md` and spu.proto.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from plumbob.jobs.components import FL_VERTICAL, HESS, SS_GLM_TRAIN, SS_SGD_TRAIN
-from plumbob.jobs.reading import Job, Read, SystemVersion, Tree, job_of, listed, mapping, version_read
+from plumbob.jobs.reading import Job, Read, SystemVersion, Tree, job_of, listed, mapping, tables, version_read
 
 NAMES = {
     "ss_sgd": SS_SGD_TRAIN,
@@ -31,14 +30,12 @@ OPENERS = ("read_data", "model_export")
 PREDICTED = ("ss_sgd", "ss_glm", "hess_sgd")
 COMPONENT_ID = re.compile(r"([^/:]+)/([^/:]+):([^/:]+)")
 """ml.train/ss_sgd_train:1.0.0: what newer files have in place of a domain, a name and a version."""
-DEEPEST = 30
-LONGEST_TEXT = 2**20
 
 
 def read_secretflow(tree: Any, version: SystemVersion | None) -> Job | None:
     """The job, or None where no component trains a logistic regression."""
-    tables = list(_tables(tree))
-    nodes = [*_called(tree), *(node for table in tables if (node := _node(table)) is not None)]
+    found = list(tables(tree))
+    nodes = [*_called(tree), *(node for table in found if (node := _node(table)) is not None)]
     opening = [node for node in nodes if node.name in OPENERS]
     scored = [node.path for node in nodes if "predict" in node.path and node.name.startswith(PREDICTED)]
     trained = [node for node in nodes if node.name.lower() in NAMES and "predict" not in node.domain]
@@ -46,7 +43,7 @@ def read_secretflow(tree: Any, version: SystemVersion | None) -> Job | None:
         return None
     node, *others = trained
     component = NAMES[node.name.lower()]
-    device = _device(tables)
+    device = _device(found)
     has_key = any(field.key == "key_bits" for field in component.fields)
     given = {**node.attributes, **({"key_size": device.key_bits} if has_key and device.key_bits else {})}
     unsaid = Read("version", "1.x", "assumed", "the file does not say")
@@ -93,24 +90,6 @@ def _called(tree: Any) -> Iterator[_Node]:
     if isinstance(named, str) and named.lower() in NAMES:
         arguments = mapping(tree, "fit") or {name: value for name, value in tree.items() if name != "model"}
         yield _Node("", named, "", dict(arguments))
-
-
-def _tables(value: Any, depth: int = 0) -> Iterator[Tree]:
-    """Every table in a file, also those in JSON in a string."""
-    if isinstance(value, str) and '"' in value and value.lstrip().startswith("{"):
-        value = _parse(value)
-    if isinstance(value, Mapping):
-        yield value
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    for one in inner if depth < DEEPEST else ():
-        yield from _tables(one, depth + 1)
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text) if len(text) <= LONGEST_TEXT else None
-    except (ValueError, RecursionError):
-        return None
 
 
 def _node(table: Tree) -> _Node | None:
@@ -190,12 +169,12 @@ class _Device:
         return Read("spu_protocol", "SEMI2K", "assumed", "the file does not say; SecretFlow's own examples have it")
 
 
-def _device(tables: Iterable[Tree]) -> _Device:
-    """The device from all tables of a file; of several SPUs or keys the weakest."""
+def _device(found: Iterable[Tree]) -> _Device:
+    """The device from all tables that were found; of several SPUs or keys the weakest."""
     spus: list[tuple[int, int]] = []
     bits: list[int] = []
     unprotected = ""
-    for table in tables:
+    for table in found:
         if (protocol := _place(PROTOCOLS, table.get("protocol"), 1, "field" in table)) is not None:
             spus.append((protocol, _place(DEALERS, table.get("beaver_type"), 0, True) or 0))
         keys = mapping(table, "he_parameters")

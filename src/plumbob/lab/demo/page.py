@@ -122,7 +122,7 @@ def page_of(title: str, about: str, how: Sequence[str], runs: Sequence[ComparedR
         limits=limits_of(best, judgement),
         how=how,
     )
-    return templates.page_of("compared.html", page, "plumbob.lab.reports")
+    return templates.page_of("compared.html", page, "plumbob.lab.demo")
 
 
 def _labels_chart(runs: Sequence[ComparedRun]) -> Chart:

@@ -27,8 +27,8 @@ from plumbob.datasets import LOANS_PARTIES
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.audit.redteam import passive_names
+from plumbob.lab.demo.page import ComparedRun, LabelsRead, page_of
 from plumbob.lab.exchange import engines
-from plumbob.lab.reports.compared_runs import ComparedRun, LabelsRead, page_of
 from plumbob.lab.simulate import JointModel, Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import assessed
@@ -269,8 +269,8 @@ def _beyond(record: RunRecord) -> str:
     if not stopped:
         return ""
     return (
-        f"With other software {stopped[0].rstrip('.')}. A plan stops that with "
-        'release = "replayed": scores then wait until an auditor has replayed the training.'
+        f"Blocked while everyone keeps to the protocol; with other software {stopped[0].rstrip('.')}, which "
+        'release = "replayed" stops: scores then wait until an auditor has replayed the training.'
     )
 
 
