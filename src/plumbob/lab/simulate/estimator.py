@@ -31,7 +31,6 @@ from plumbob.data.encoder import choices_of, encoded_width
 from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab.simulate.columns import Owners, Split, deviations, has_gaps, has_texts, is_frame
-from plumbob.lab.simulate.export import has_slots
 from plumbob.lab.simulate.training import JointModel, Run, train
 from plumbob.model.links import log_odds, odds_factor
 from plumbob.model.metrics import probabilities
@@ -324,7 +323,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self.n_iter_ = run.record.steps
         parts = list(run.model.parts.values())
         # With bins or categories the score is no sum over the columns that were passed in.
-        is_sum = not has_slots(parts) and not any(column.is_text for table in tables for column in table.columns)
+        has_slots = any(column.count > 1 for part in parts for column in part.encoder.columns)
+        is_sum = not has_slots and not any(column.is_text for table in tables for column in table.columns)
         if is_sum and all(part.weights is not None for part in parts):
             in_units = [part.in_input_units() for part in parts]
             self.coef_ = self._owners.in_order_of_input([coefficients for coefficients, _ in in_units])[None, :]

@@ -1,8 +1,8 @@
 """A run's model in forms that others read: JSON for programs, and a scorecard for people.
 
 Columns are the encoded ones (`column=category` for a category) in the units of the parties' own tables. Where training
-clipped them, the exported model clips them too. Merged, the model is a logistic regression; one party's part alone
-gives partial scores, so it is a linear regression.
+clipped them, the exported model clips them too. All parts together are a
+logistic regression; one party's part alone gives partial scores.
 
 A scorecard is one party's part as points per bin and level: the table that people in credit know.
 
@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from plumbob.arrays import Vector
 from plumbob.data.encoder import GAP, RARE, ColumnEncoder
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
@@ -50,7 +49,7 @@ HEADER = (
     "odds ratio",
     "points",
 )
-PER_UNIT, ANY_OTHER = "(per unit)", "(any other)"
+BASE, PER_UNIT, ANY_OTHER = "(base)", "(per unit)", "(any other)"
 
 
 @dataclass(frozen=True)
@@ -76,36 +75,6 @@ class ScorecardScale:
         return self.base_score - self.factor * math.log(self.odds)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class LinearScores:
-    """Scores `clip(X, low, high) @ coefficients + intercept`; without limits, X is not clipped.
-
-    `fill` stands for missing values, `classes` is None for one party's part.
-    """
-
-    parties: tuple[str, ...]
-    columns: tuple[str, ...]
-    coefficients: Vector
-    intercept: float
-    fill: Vector
-    classes: tuple[Any, Any] | None
-    limits: tuple[Vector, Vector] | None = None
-    """The (low, high) limits of each column."""
-    sources: tuple[dict[str, Any], ...] = ()
-    """How the columns of the parties' tables become these, in order: as bins, as levels, or unchanged."""
-
-
-def merged(model: JointModel) -> LinearScores:
-    """All parts as one model, with columns in the plan's order."""
-    parts = list(model.parts.values())
-    return _join(parts, model.classes)
-
-
-def own_part(folder: Path, party: str) -> LinearScores:
-    """One party's part, from its own folder."""
-    return _join([ModelPart.load(RunFolder(folder).part_file(party))], None)
-
-
 def export(
     folder: Path,
     to: str,
@@ -126,13 +95,14 @@ def export(
 
 
 def _content(folder: Path, to: str, party: str | None, scale: ScorecardScale) -> bytes:
-    if to != "scorecard":
-        model = merged(JointModel.load(folder)) if party is None else own_part(folder, party)
-        return as_json(model)
+    if party is not None:
+        part = ModelPart.load(RunFolder(folder).part_file(party))
+        return as_json([part], None) if to == "json" else as_csv(part, scale)
     # A joint one belongs to nobody alone.
-    if party is None:
+    if to == "scorecard":
         raise DataError("a scorecard is one party's own table; name the party with --party")
-    return as_csv(party, scorecard(ModelPart.load(RunFolder(folder).part_file(party)), scale))
+    model = JointModel.load(folder)
+    return as_json(list(model.parts.values()), model.classes)
 
 
 def refuse_unfinished(folder: Path) -> RunRecord:
@@ -143,71 +113,55 @@ def refuse_unfinished(folder: Path) -> RunRecord:
     return record
 
 
-def as_json(model: LinearScores) -> bytes:
-    """One JSON object with everything needed to calculate a score."""
+def as_json(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> bytes:
+    """One JSON object with everything needed to calculate a score: clip(X, low, high) @ coefficients + intercept.
+
+    `fill` stands for missing values, and `sources` say how the columns of the parties' tables become these, in order.
+    """
+    in_units = [part.in_input_units() for part in parts]
+    low, high = _limits(parts)
     stored = {
         "format": FORMAT,
-        "kind": "logistic regression" if model.classes is not None else "partial score",
-        "parties": model.parties,
-        "columns": model.columns,
-        "sources": model.sources,
-        "coefficients": model.coefficients.tolist(),
-        "intercept": model.intercept,
-        "fill": model.fill.tolist(),
-        "low": None if model.limits is None else model.limits[0].tolist(),
-        "high": None if model.limits is None else model.limits[1].tolist(),
-        "classes": model.classes,
+        "kind": "logistic regression" if classes is not None else "partial score",
+        "parties": [part.party for part in parts],
+        "columns": [name for part in parts for name in part.encoder.names],
+        "sources": [
+            {"party": part.party, **msgspec.to_builtins(column)} for part in parts for column in part.encoder.columns
+        ],
+        "coefficients": np.concatenate([coefficients for coefficients, _ in in_units]).tolist(),
+        "intercept": sum(offset for _, offset in in_units),
+        "fill": np.concatenate([part.encoder.fill for part in parts]).tolist(),
+        "low": low,
+        "high": high,
+        "classes": classes,
     }
     return (json.dumps(stored, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode()
 
 
-def _join(parts: Sequence[ModelPart], classes: tuple[Any, Any] | None) -> LinearScores:
-    in_units = [part.in_input_units() for part in parts]
-    return LinearScores(
-        parties=tuple(part.party for part in parts),
-        columns=tuple(name for part in parts for name in part.encoder.names),
-        coefficients=np.concatenate([coefficients for coefficients, _ in in_units]),
-        intercept=sum(offset for _, offset in in_units),
-        fill=np.concatenate([part.encoder.fill for part in parts]),
-        classes=classes,
-        limits=_limits(parts),
-        sources=tuple(
-            {"party": part.party, **msgspec.to_builtins(column)} for part in parts for column in part.encoder.columns
-        ),
-    )
-
-
-def has_slots(parts: Sequence[ModelPart]) -> bool:
-    """Whether a part's columns are bins, levels or marks of a gap."""
-    return any(column.count > 1 for part in parts for column in part.encoder.columns)
-
-
-def _limits(parts: Sequence[ModelPart]) -> tuple[Vector, Vector] | None:
+def _limits(parts: Sequence[ModelPart]) -> tuple[list[float] | None, list[float] | None]:
     """The limits of all columns; a plan clips those of all parties or of none."""
     found = [limits for part in parts if (limits := part.input_limits()) is not None]
     if not sum(len(low) for low, _ in found):
-        return None
-    return np.concatenate([low for low, _ in found]), np.concatenate([high for _, high in found])
+        return None, None
+    return np.concatenate([low for low, _ in found]).tolist(), np.concatenate([high for _, high in found]).tolist()
 
 
 # A scorecard.
 
 
-@dataclass(frozen=True)
-class Line:
-    """The points of a bin or a level, or of each unit of a number."""
+class Line(NamedTuple):
+    """The weight of a bin or a level, or of each unit of a number."""
 
     column: str
     slot: str
     share: float | None
     """The share of the training rows in this bin or level; None where that means nothing."""
-    coefficient: float
-    points: float
+    weight: float
     limits: tuple[float, float] | None = None
     """The lowest and the highest value that count; one beyond counts as this one."""
 
 
-def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
+def scorecard(part: ModelPart) -> list[Line]:
     """All lines: the base first, then the columns in the table's order."""
     if part.weights is None:
         raise DataError(
@@ -215,55 +169,45 @@ def scorecard(part: ModelPart, scale: ScorecardScale) -> list[Line]:
             " what `plumbob check` says about it"
         )
     coefficients, offset = part.in_input_units()
-    base = (scale.offset if part.role == "label" else 0.0) - scale.factor * offset
-    weights = [_Weight("(base)", "", None, offset)]
     limits, fill = part.input_limits(), part.encoder.fill
+    lines = [Line(BASE, "", None, offset)]
     place = 0
     for column in part.encoder.columns:
         own, at_gap = coefficients[place : place + column.width].tolist(), 0.0
         if column.has_plain:
             ends = None if limits is None else (float(limits[0][place]), float(limits[1][place]))
-            weights.append(_Weight(column.name, PER_UNIT, None, own[0], ends))
+            lines.append(Line(column.name, PER_UNIT, None, own[0], ends))
             # A gap stands at the mean, and has the points of a line of its own instead of those of its units.
             at_gap = own[0] * float(fill[place])
-        weights += _weights_of_slots(column, own[column.has_plain :], at_gap)
+        lines += _lines_of_slots(column, own[column.has_plain :], at_gap)
         place += column.width
-    return [
-        Line(column, slot, share, weight, base if column == "(base)" else -scale.factor * weight, ends)
-        for column, slot, share, weight, ends in weights
-    ]
+    return lines
 
 
-class _Weight(NamedTuple):
-    column: str
-    slot: str
-    share: float | None
-    weight: float
-    limits: tuple[float, float] | None = None
-
-
-def _weights_of_slots(column: ColumnEncoder, own: list[float], at_gap: float) -> Iterator[_Weight]:
+def _lines_of_slots(column: ColumnEncoder, own: list[float], at_gap: float) -> Iterator[Line]:
     """A line for each slot, and one for what training did not see: such a row counts as an average one."""
     weights = [*own[: column.reference], 0.0, *own[column.reference :]] if column.count else []
     average = float(np.dot(weights, column.shares)) if weights else 0.0
     if column.is_text or column.cuts:
         listed = column.count - column.has_gaps
         for slot, share, weight in zip(column.slot_names[:listed], column.shares, weights, strict=False):
-            yield _Weight(column.name, ANY_OTHER if slot == RARE else slot, share, weight)
+            yield Line(column.name, ANY_OTHER if slot == RARE else slot, share, weight)
     if column.is_text and not column.has_rare:
-        yield _Weight(column.name, ANY_OTHER, 0.0, average)
+        yield Line(column.name, ANY_OTHER, 0.0, average)
     share, weight = (column.shares[-1], weights[-1]) if column.has_gaps else (0.0, average)
-    yield _Weight(column.name, GAP, share, weight + at_gap)
+    yield Line(column.name, GAP, share, weight + at_gap)
 
 
-def as_csv(party: str, lines: list[Line]) -> bytes:
+def as_csv(part: ModelPart, scale: ScorecardScale) -> bytes:
     """The scorecard as CSV, every number to the last digit: rounded points would be another model."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(HEADER)
-    for line in lines:
+    for line in scorecard(part):
+        is_base = line.column == BASE
         share = "" if line.share is None else line.share
-        ratio = "" if line.column == "(base)" else math.exp(line.coefficient)
+        ratio = "" if is_base else math.exp(line.weight)
         ends = ("", "") if line.limits is None else line.limits
-        writer.writerow([party, line.column, line.slot, share, *ends, line.coefficient, ratio, line.points])
+        points = -scale.factor * line.weight + (scale.offset if is_base and part.role == "label" else 0.0)
+        writer.writerow([part.party, line.column, line.slot, share, *ends, line.weight, ratio, points])
     return file.getvalue().encode()
