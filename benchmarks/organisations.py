@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+import plumbob.party
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 
@@ -62,13 +63,15 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def settle(folder: Path, options: argparse.Namespace) -> Path:
     """Homes that know each other, a file each, and the plan."""
     write_files({party: folder / f"{party}.parquet" for party in PARTIES}, options.rows, options.columns)
-    plan = Plan.for_columns((options.columns,) * 2, test_share=0.1, seed=7, epochs=options.passes)
+    plan = Plan.for_columns((options.columns,) * 2, test_share=0.1, epochs=options.passes)
     (folder / "joint.toml").write_text(plan.to_toml())
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     label, other = PARTIES
-    Home.init(folder / label, label, data=folder / f"{label}.parquet", listen=address, address=address, label="y")
-    Home.init(folder / other, other, data=folder / f"{other}.parquet")
+    plumbob.party.init(
+        folder / label, label, data=folder / f"{label}.parquet", listen=address, address=address, label="y"
+    )
+    plumbob.party.init(folder / other, other, data=folder / f"{other}.parquet")
     Home.open(folder / label).join(Home.open(folder / other).invitation(), "")
     Home.open(folder / other).join(Home.open(folder / label).invitation())
     return folder / "joint.toml"

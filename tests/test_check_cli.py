@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from plumbob.commands.check import exit_code
-from plumbob.commands.estimate import estimate, key_memory
+from plumbob.cli.check import code_of
 from plumbob.crypto.lattice import sets
+from plumbob.party.estimate import estimate, key_memory
 from plumbob.plan import Plan
 from plumbob.protocol.account import seal_bytes
 from plumbob.protocol.journal import Resumed
@@ -25,7 +25,18 @@ SAMPLES = Path(__file__).parent.parent / "examples" / "moving-in"
 LEAKY = ["--rows", "27000", "--features", "11,12", "--batch-size", "64", "--epochs", "30", "--protocol", "exchange"]
 SPLIT = {"features": (11, 12), "rows": 27_000}
 FIELDS = {"attack", "by", "against", "target", "verdict", "why", "reference", "fix", "rate", "baseline", "interval"}
-TINY = ["--features", "15,15", "--key-bits", "512", "--test-only-keys", "--epochs", "1", "--data", "breast-cancer"]
+TINY = [
+    "--features",
+    "15,15",
+    "--set",
+    "key_bits=512",
+    "--set",
+    "test_only_keys=true",
+    "--epochs",
+    "1",
+    "--data",
+    "breast-cancer",
+]
 
 
 # Check.
@@ -78,7 +89,7 @@ def test_exit_codes_keep_honest_and_cheating_apart(cli: CommandLine, flags: list
 
 def test_what_degrades_is_exit_code_4_if_strict(cli: CommandLine) -> None:
     """Nothing leaks, but something may: only `--strict` minds."""
-    noisy = [*LEAKY, "--noise", "std", "--noise-std", "40", "--row-norm", "1", "--most-rows", "5"]
+    noisy = [*LEAKY, "--noise", "std", "--set", "noise_std=40", "--set", "row_norm=1", "--most-rows", "5"]
     cli.answer("check", *noisy)
     cli.answer("check", *noisy, "--strict", code=4)
 
@@ -87,7 +98,7 @@ def test_what_degrades_is_exit_code_4_if_strict(cli: CommandLine) -> None:
 def test_what_no_plan_prevents_changes_no_exit_code(attack: str, code: int) -> None:
     """If strict, every plan would fail by it, and the code would tell no plan from another."""
     found = {"attack": attack, "verdict": "degrades", "assumes": "cheating"}
-    assert (exit_code({"findings": [found]}, False), exit_code({"findings": [found]}, True)) == (0, code)
+    assert (code_of({"findings": [found]}, False), code_of({"findings": [found]}, True)) == (0, code)
 
 
 def test_flags_win_over_the_file(cli: CommandLine, tmp_path: Path) -> None:
@@ -133,7 +144,7 @@ def test_train_refuses_a_plan_that_leaks(cli: CommandLine, tmp_path: Path) -> No
 @pytest.mark.parametrize("protocol", ["clear", "shares"])
 def test_train_does_not_refuse_what_is_not_shown_to_leak(cli: CommandLine, tmp_path: Path, protocol: str) -> None:
     """A plan without a finding that leaks is trained without a word."""
-    usual = [*TINY, "--key-bits", "640", "--batches", "full"] if protocol == "clear" else TINY[:2] + TINY[-4:]
+    usual = [*TINY, "--set", "key_bits=640", "--set", "batches=full"] if protocol == "clear" else TINY[:2] + TINY[-4:]
     flags = [*usual, "--protocol", protocol, "--out", str(tmp_path)]
     assert cli.answer("train", *flags)["accepted_leaks"] is False
 
@@ -191,7 +202,7 @@ def test_a_job_is_checked(cli: CommandLine) -> None:
     assert any("without masks" in note for note in result["notes"])
     assert {"key": "key_bits", "value": 1024, "source": "file"}.items() <= _entry(result, "key_bits").items()
     assert isinstance(result["ignored"], list)
-    result = cli.answer(*job, "--batches", "fixed", "--start", "xavier", code=3)
+    result = cli.answer(*job, "--set", "batches=fixed", "--set", "start=xavier", code=3)
     leaking = [finding["attack"] for finding in result["findings"] if finding["verdict"] == "leaks"]
     assert {"arbiter-key", "keys"} <= set(leaking)
 

@@ -23,7 +23,7 @@ from plumbob import __version__
 from plumbob.cli import INTERRUPTED
 from plumbob.errors import ROOM_ADVICE, CryptoError
 from plumbob.lab.attacks import Attack, Claim, Condition, View
-from plumbob.plan import KEYS, Plan
+from plumbob.plan import KEYS, Plan, toml_value
 from plumbob.record import Finding
 from plumbob.run_folder import RunFolder
 from tests.command_line import CommandLine, call
@@ -31,7 +31,18 @@ from tests.command_line import CommandLine, call
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
 RESULT = {"out": "demo", "joint": 0.75, "lines": ["one  line [as it is]", "x" * 200]}
 
-TINY = ["--features", "15,15", "--batch-size", "128", "--epochs", "2", "--key-bits", "512", "--test-only-keys"]
+TINY = [
+    "--features",
+    "15,15",
+    "--batch-size",
+    "128",
+    "--epochs",
+    "2",
+    "--set",
+    "key_bits=512",
+    "--set",
+    "test_only_keys=true",
+]
 SHARES = [*TINY[:2], "--epochs", "2", "--protocol", "shares"]
 """The same of `shares`, which has no keys and batches to choose."""
 VERBS = [
@@ -167,7 +178,18 @@ def test_start_up_is_light() -> None:
 def test_plan_new_reads_back(cli: CommandLine, tmp_path: Path) -> None:
     """What `plan new` writes is the plan that its flags describe, and `hash` and `show` agree on it."""
     file = tmp_path / "deep" / "joint.toml"
-    flags = ["--names", "bank,fund", "--protocol", "exchange", "--no-intercept", "--heuristic", "T=5", "--l2", "0.5"]
+    flags = [
+        "--names",
+        "bank,fund",
+        "--protocol",
+        "exchange",
+        "--set",
+        "intercept=false",
+        "--set",
+        "heuristic={ T = 5 }",
+        "--l2",
+        "0.5",
+    ]
     made = cli.answer("plan", "new", "--out", str(file), *flags)
     plan = Plan.load(file)
     assert [party.name for party in plan.learners] == ["bank", "fund"]
@@ -189,14 +211,16 @@ def test_plan_new_overwrites_nothing(cli: CommandLine, tmp_path: Path) -> None:
     assert file.read_text() == "precious"
 
 
-def test_every_key_has_a_flag(cli: CommandLine) -> None:
-    """One flag for each key of the plan, made from the plan's own list."""
+def test_every_key_can_be_typed(cli: CommandLine) -> None:
+    """The usual keys by a flag, all of them by `--set`: both are made from the plan's own list."""
     for key in KEYS:
-        flag = "--" + key.name.replace("_", "-")
-        value = [] if isinstance(key.default, bool) else [str(key.default)]
-        # Some defaults need one another; here only parsing counts.
-        assert cli("plan", "new", flag, *value) in (0, 1)
+        flag = [f"--{key.name.replace('_', '-')}", str(key.default)]
+        by_name = ["--set", f"{key.name}={toml_value(key.default)}"]
+        for words in (flag, by_name) if key.is_usual else (by_name,):
+            # Some defaults need one another; here only parsing counts.
+            assert cli("plan", "new", *words) in (0, 1)
     assert "No such option" not in cli.err
+    assert "unknown" not in cli.err
 
 
 def test_wrong_key_is_explained(cli: CommandLine) -> None:
@@ -219,7 +243,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         out = ["--out", str(folder / name), "--json", "--quiet", "--accept-leaks"]
         out += ["--open", "own"] if name == "shares" else []
         usual = SHARES if name == "shares" else [*TINY, "--protocol", name]
-        words = [*usual, "--data", "breast-cancer", "--seed", "4"]
+        words = [*usual, "--data", "breast-cancer", "--set", "seed=4"]
         assert call("train", *words, *out) == 0
     return folder
 
@@ -318,7 +342,7 @@ def test_predict_writes_scores(cli: CommandLine, runs: Path, tmp_path: Path, pro
 def test_predict_on_weights_that_stay_shared(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
     """`open = "never"` predicts what opened weights would."""
     shared, opened = tmp_path / "shared.csv", tmp_path / "opened.csv"
-    train = ["train", *SHARES, "--data", "breast-cancer", "--seed", "4"]
+    train = ["train", *SHARES, "--data", "breast-cancer", "--set", "seed=4"]
     train += ["--open", "never"]
     cli.answer(*train, "--out", str(tmp_path / "run"))
     cli.answer("predict", str(tmp_path / "run"), "--data", "breast-cancer", "--out", str(shared))
@@ -415,13 +439,13 @@ def toy_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("plumbob.lab.audit.redteam.all_findings", lambda _: [])
 
 
-AUDIT = ["audit", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--learning-rate", "0.01"]
+AUDIT = ["audit", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--set", "learning_rate=0.01"]
 
 
 @pytest.mark.usefixtures("toy_attacks")
 def test_audit_of_a_plan_that_leaks(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 3, the object is printed all the same, and record and report hold the findings."""
-    flags = ["--batch-size", "15", "--epochs", "1", "--tolerance-labels", "0", "--out", str(tmp_path)]
+    flags = ["--batch-size", "15", "--epochs", "1", "--set", "tolerance_labels=0", "--out", str(tmp_path)]
     assert cli(*AUDIT, *flags, "--only", "label-toy", "--json", "--quiet") == 3
     printed = cli.read()
     assert printed.err == ""
@@ -442,7 +466,18 @@ def test_audit_of_a_plan_that_leaks(cli: CommandLine, tmp_path: Path) -> None:
 def test_audit_of_a_plan_that_holds(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 0; for people, theory stands beside practice."""
     # With a seed: one batch order in many lets even this noise be averaged by luck.
-    noise = ["--noise", "std", "--noise-std", "50", "--row-norm", "1", "--seed", "3", "--out", str(tmp_path)]
+    noise = [
+        "--noise",
+        "std",
+        "--set",
+        "noise_std=50",
+        "--set",
+        "row_norm=1",
+        "--set",
+        "seed=3",
+        "--out",
+        str(tmp_path),
+    ]
     assert cli(*AUDIT, *noise, "--verbose") == 0
     printed = cli.read()
     assert "label-toy by features" in printed.err
@@ -454,7 +489,18 @@ def test_audit_of_a_plan_that_holds(cli: CommandLine, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("toy_attacks")
 def test_a_partial_audit_settles_nothing(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 4 where nothing leaks, the attacks that were not run by name, and no green verdict on the page."""
-    noise = ["--noise", "std", "--noise-std", "50", "--row-norm", "1", "--seed", "3", "--out", str(tmp_path)]
+    noise = [
+        "--noise",
+        "std",
+        "--set",
+        "noise_std=50",
+        "--set",
+        "row_norm=1",
+        "--set",
+        "seed=3",
+        "--out",
+        str(tmp_path),
+    ]
     assert cli(*AUDIT, *noise, "--only", "label-toy") == 4
     assert "These attacks were not run: label-other" in cli.out
     page = (tmp_path / "report.html").read_text()
@@ -599,13 +645,13 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
     "too few columns": (lambda folder: None, ["--features", "2,2"], "bank: the plan says 2 columns, its data give 1"),
     "key too small": (
         lambda folder: None,
-        ["--protocol", "exchange", "--key-bits", "1024"],
+        ["--protocol", "exchange", "--set", "key_bits=1024"],
         "expected 2048 or 3072, got 1024",
     ),
-    "unknown key": (lambda folder: None, ["--sigmoid", "tailor"], 'did you mean "taylor"?'),
+    "unknown key": (lambda folder: None, ["--set", "sigmoid=tailor"], 'did you mean "taylor"?'),
     "protocol cannot": (
         lambda folder: None,
-        ["--protocol", "exchange", "--sigmoid", "piecewise"],
+        ["--protocol", "exchange", "--set", "sigmoid=piecewise"],
         'which carries "taylor"',
     ),
     "no such column": (lambda folder: None, ["--id", "number"], "bank: no column 'number'"),
@@ -637,7 +683,7 @@ def test_a_run_that_fails_leaves_the_one_before_it(cli: CommandLine, tmp_path: P
     first = (run / "run.json").read_bytes()
     (run / "notes.txt").write_text("mine")
     cli.read()
-    assert cli(*train, "--new", "--epochs", "3", "--learning-rate", "1000000") == 1
+    assert cli(*train, "--new", "--epochs", "3", "--set", "learning_rate=1000000") == 1
     said = cli.err
     assert "training diverges" in said
     assert f"the run that was there before is in {run / 'earlier-run'}" in said
@@ -720,7 +766,7 @@ def test_output_that_cannot_be_written(cli: CommandLine, runs: Path, tmp_path: P
 
 def test_the_papers_settings_have_a_flag(cli: CommandLine) -> None:
     """They are written out, and what else is said wins; without the flag, `clear` is trained as `shares`."""
-    plan = cli.answer("plan", "new", "--as-in-the-paper", "--learning-rate", "0.3")["plan"]
+    plan = cli.answer("plan", "new", "--as-in-the-paper", "--set", "learning_rate=0.3")["plan"]
     assert plan["protocol"] == "exchange"
     assert {key: plan[key] for key in plumbob.PAPER} == {**plumbob.PAPER, "learning_rate": 0.3}
     usual = plumbob.Plan.for_columns((1, 1))

@@ -191,7 +191,18 @@ def test_the_command_line_trains_on_loans_by_name_and_from_tables(cli: CommandLi
     training = [word for party, file in parts["train"].items() for word in ("--data", f"{party}={file}")]
     test = [word for party, file in parts["test"].items() for word in ("--test", f"{party}={file}")]
     # In the clear, because that is quick and exact.
-    keys = ["--protocol", "clear", "--scale", "whitened", "--batches", "full", "--learning-rate", "0", "--seed", "1"]
+    keys = [
+        "--protocol",
+        "clear",
+        "--set",
+        "scale=whitened",
+        "--set",
+        "batches=full",
+        "--set",
+        "learning_rate=0",
+        "--set",
+        "seed=1",
+    ]
     keys.append("--accept-leaks")
     by_name = cli.answer("train", "--data", "loans", *keys, "--out", str(tmp_path / "named"))
     assert [party["name"] for party in by_name["parties"]] == ["bank", "processor"]

@@ -72,8 +72,8 @@ def test_a_mistake_with_new_touches_nothing(cli: CommandLine, verb: str, mistake
 def test_a_leaking_plan_with_new_touches_nothing(cli: CommandLine, run: Path) -> None:
     """Refused before anything is moved, as any plan that leaks is."""
     before = contents(run)
-    leaky = ["train", *TINY[:-1], "--protocol", "exchange", "--batch-size", "8", "--key-bits", "512"]
-    assert cli(*leaky, "--test-only-keys", "--out", str(run), "--new") == 1
+    leaky = ["train", *TINY[:-1], "--protocol", "exchange", "--batch-size", "8", "--set", "key_bits=512"]
+    assert cli(*leaky, "--set", "test_only_keys=true", "--out", str(run), "--new") == 1
     assert contents(run) == before
     assert cli(*VERBS["train"], "--out", str(run)) == 1
     assert contents(run) == before

@@ -53,19 +53,6 @@ def joined(cli: CommandLine, tmp_path: Path) -> tuple[Path, Path]:
     return homes
 
 
-def test_one_command_line_names_every_partys_id_column(cli: CommandLine, tmp_path: Path) -> None:
-    """`init` takes --id as `train` does, and finds its own party's column."""
-    file = tmp_path / "fund.csv"
-    file.write_text("client,d,e\n2,1,2\n1,3,4\n")
-    home = tmp_path / "fund"
-    ids = ["--id", "bank=number", "--id", "fund=client"]
-    assert cli("init", "fund", "--home", str(home), "--data", str(file), *ids) == 0
-    assert 'id = "client"' in (home / "party.toml").read_text()
-    other = ["--home", str(tmp_path / "other"), "--data", str(file), "--id", "bank=number"]
-    assert cli("init", "fund", *other) == 1
-    assert "add --id fund=COLUMN" in cli.err
-
-
 def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path: Path) -> None:
     """Both doctors end with 0, each in its own process, one with JSON and nothing else on standard output."""
     plan = tmp_path / "plan.toml"

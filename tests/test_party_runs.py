@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from plumbob import party
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
 from plumbob.party.home import Home
 from plumbob.party.plan_runs import SHORT as CHARACTERS
@@ -100,7 +101,7 @@ def test_a_refused_alignment_leaves_no_folder(home: Home, tmp_path: Path) -> Non
     """Otherwise `party/runs/*` would hold something that is no run."""
     (tmp_path / "joint.toml").write_text(PLAN.to_toml())
     with pytest.raises(IdentityError, match="not joined"):
-        home.align(tmp_path / "joint.toml")
+        party.align(home, tmp_path / "joint.toml")
     assert not list(home.runs.glob("*"))
 
 
@@ -121,12 +122,12 @@ def test_an_alignment_leaves_no_folder(unaligned: Organisations) -> None:
         socket.create_server((host, int(port))),
         pytest.raises(TransportError, match="already in use"),
     ):
-        home.align(unaligned.plan_file)
+        party.align(home, unaligned.plan_file)
     assert not list(home.runs.glob("*"))
 
     def align_in_vain(name: str) -> None:
         with pytest.raises(TransportError, match="features-2: expected it within 4 s"):
-            Home.open(unaligned.home(name)).align(unaligned.plan_file)
+            party.align(unaligned.home(name), unaligned.plan_file)
 
     run_parties({name: partial(align_in_vain, name) for name in ("label", "features")})
     for name in ("label", "features"):
@@ -141,7 +142,7 @@ def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     good = PlanRuns(home, other).open_run(is_new=False)
     good.keep(unfinished_record(other, 40, FINISHED))
     named = "(named after its plan's hash)"
-    assert set(home.status().lines) == {
+    assert set(party.status(home).lines) == {
         f"run {SHORT} {named}: its run.json cannot be read: damaged, or written by another version",
         f"run {good.path.name} of plan 'another': finished; the plan allows 40 scored rows, counted by the peers that "
         "answer",

@@ -94,14 +94,6 @@ def test_the_printed_defaults_are_the_contract(contract: dict[str, dict[str, Any
     assert printed == contract
 
 
-def test_a_flag_names_other_keys_by_their_flags() -> None:
-    """A key is described once: its comment in the file and the help of its flag say the same."""
-    std, bits = (key for key in KEYS if key.name in ("noise_std", "key_bits"))
-    assert std.comment.endswith('with noise = "std"')
-    assert std.help.endswith("with --noise std")
-    assert "only with --test-only-keys, noted" in bits.help
-
-
 def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None:
     """Whitespace, comments, the order of keys and 1 for 1.0 do not make another plan."""
     plan = Plan.from_toml(EXAMPLE + "[model]\nepochs = 3\nl2 = 1\n[data]\nrows = 900\n")

@@ -59,10 +59,10 @@ def test_peers_whose_columns_add_nothing(cli: CommandLine, files: list[str]) -> 
     generator = np.random.default_rng(3)
     noise = [",".join([f"c{row}", *(f"{cell:.3f}" for cell in generator.normal(size=8))]) for row in range(ROWS)]
     Path(files[1].partition("=")[2]).write_text("\n".join(["client,a,b,c,d,e,f,g,h", *noise]) + "\n")
-    *_, said = trained(cli, files, "--drop", "name", "--seed", "1")["remarks"]
+    *_, said = trained(cli, files, "--drop", "name", "--set", "seed=1")["remarks"]
     assert said.startswith("the joint model is not better than local-only (AUC ")
     assert said.endswith("try more rows, fewer columns (--drop), or a larger --l2")
-    words = ["--id", "client", "--label", "late", "--drop", "name", "--protocol", "clear", "--seed", "1"]
+    words = ["--id", "client", "--label", "late", "--drop", "name", "--protocol", "clear", "--set", "seed=1"]
     words += ["--noise", "rows", "--epsilon", "0.1", "--out", str(Path(files[0].partition("=")[2]).parent / "noisy")]
     *_, said = cli.answer("train", "--data", *files, *words)["remarks"]
     assert said.endswith("the plan's may hide what the peers' columns add; try more rows, or a larger --epsilon")
@@ -147,7 +147,7 @@ def test_rows_as_they_come(cli: CommandLine, files: list[str], tmp_path: Path) -
 
 
 def test_ids_that_are_named_differently(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
-    """Each party's id column may be named; training, prediction and a new plan take the same flags."""
+    """Each party's id column may be named; training and prediction take the same flags."""
     file = tmp_path / "fund.csv"
     file.write_text(file.read_text().replace("client", "customer_no"))
     ids = ["--id", "bank=client", "--id", "fund=customer_no"]
@@ -155,8 +155,6 @@ def test_ids_that_are_named_differently(cli: CommandLine, files: list[str], tmp_
     cli.answer("train", "--data", *files, *words, "--protocol", "clear", "--accept-leaks")
     scores = ["--out", str(tmp_path / "scores.csv")]
     assert cli.answer("predict", str(tmp_path / "run"), "--data", *files, *ids, *scores)["rows"] == ROWS
-    plan = cli.answer("plan", "new", "--data", *files, *ids, "--label", "late")["plan"]
-    assert [party["features"] for party in plan["parties"]] == [11, 6]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +175,6 @@ def test_id_columns_that_do_not_fit_the_parties(
     out = str(tmp_path / "run")
     assert cli("train", "--data", *files, *words, "--label", "late", "--out", out) == 1
     assert message in cli.err
-    assert cli("plan", "new", "--data", *files, *words, "--label", "late") == 1
-    assert message in cli.err
 
 
 def test_rare_levels_as_they_come(cli: CommandLine, files: list[str], tmp_path: Path) -> None:
@@ -192,22 +188,6 @@ def test_rare_levels_as_they_come(cli: CommandLine, files: list[str], tmp_path: 
     printed = cli.out
     assert "never saw" not in printed
     assert "fund: levels outside those that training kept, counted as rare as in training: 'town' (2 rows, 2" in printed
-
-
-def test_a_plan_from_tables(cli: CommandLine, files: list[str]) -> None:
-    """It has the tables' columns, and says which are constant, names, or full of gaps."""
-    words = ["plan", "new", "--data", *files, "--id", "client", "--label", "late"]
-    result = cli.answer(*words)
-    repeated = ["plan", "new", "--data", files[0], "--data", files[1], *words[-4:]]
-    assert cli.answer(*repeated) == result
-    assert cli(*words, "joint.toml") == 1
-    assert "--out joint.toml names the file to write" in cli.err
-    assert [party["features"] for party in result["plan"]["parties"]] == [11, 6]
-    remarks = {column["name"]: column["remark"] for table in result["tables"].values() for column in table["columns"]}
-    assert "a name or an id" in remarks["name"]
-    assert "constant" in remarks["same"]
-    own = cli.answer("plan", "new", "--data", files[1].partition("=")[2], "--id", "client")
-    assert [party["features"] for party in own["plan"]["parties"]] == [1, 6]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,18 @@ from tests.test_cli import assert_marked
 
 USUAL = "from plumbob.cli import main; main()"
 
-SMALL = ["--features", "2,3", "--batch-size", "16", "--epochs", "4", "--key-bits", "640", "--test-only-keys"]
+SMALL = [
+    "--features",
+    "2,3",
+    "--batch-size",
+    "16",
+    "--epochs",
+    "4",
+    "--set",
+    "key_bits=640",
+    "--set",
+    "test_only_keys=true",
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +43,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     (folder / "bank.csv").write_text("\n".join(["id,a,b,y", *bank]))
     (folder / "fund.csv").write_text("\n".join(["id,c,d,e", *fund]))
     files = [f"label={folder / 'bank.csv'}", f"features={folder / 'fund.csv'}"]
-    return ["--data", *files, "--id", "id", "--label", "y", "--accept-leaks", "--seed", "5"]
+    return ["--data", *files, "--id", "id", "--label", "y", "--accept-leaks", "--set", "seed=5"]
 
 
 def test_an_interrupted_run_says_so_and_begins_again(cli: CommandLine, data: list[str], tmp_path: Path) -> None:

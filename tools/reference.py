@@ -6,11 +6,9 @@ The examples at the top of docs/api.md are in tools/api_guide.md.
 """
 
 import ast
-import dataclasses
 import importlib
 import inspect
 import re
-import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +17,8 @@ import typer
 
 from plumbob.checking.rules import RULES
 from plumbob.cli import app
-from plumbob.cli.help import CODES, value_of
-from plumbob.party import verbs
+from plumbob.cli.options import CODES, OF_PLAN
 from plumbob.plan import KEYS, SECTIONS, SettingKey
-from plumbob.verb.plan_flags import PANEL, RARE_PANEL
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDE = Path(__file__).resolve().parent / "api_guide.md"
@@ -31,7 +27,25 @@ WIDTH = 100  # A signature that is longer gets a line for each parameter.
 # What scripts may rely on, by module, in the order of the page.
 PUBLIC = {
     "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "Findings", "LeakWarning", "load"),
-    "plumbob.party": ("Home", "Outcome"),
+    "plumbob.party": (
+        "init",
+        "invite",
+        "join",
+        "renew",
+        "propose",
+        "doctor",
+        "align",
+        "sign",
+        "train",
+        "predict",
+        "serve",
+        "status",
+        "receipt",
+        "forget",
+        "Home",
+        "Outcome",
+        "Caller",
+    ),
     "plumbob.datasets": ("load", "describe", "names", "write_tables"),
     "plumbob.record": ("Finding", "RunRecord"),
     "plumbob.attacks": (
@@ -65,7 +79,6 @@ def cli_page() -> str:
         f"Every verb has {listed(sorted(common))} (or `-h`). With `--json` one JSON object goes to standard",
         "output and nothing else. Progress goes to standard error; `--quiet` leaves it out. One verb asks a question:",
         "`party sign`, in a terminal and without `--yes`, `--json` or `--quiet`.",
-        "`--help` leaves out the rare keys of the plan; `--help-all` shows them.",
         "",
         "`plumbob --install-completion` lets the shell that you type it in complete verbs, flags and their choices.",
         "",
@@ -75,7 +88,8 @@ def cli_page() -> str:
         "",
     ]
     for name, verb in verbs.items():
-        lines += [f"## {name}", "", sentence(verb.help), "", "```sh", verb.example, "```", "", *table_of(verb, common)]
+        example = verb.epilog.splitlines()[0].removeprefix("Example: ")
+        lines += [f"## {name}", "", sentence(verb.help), "", "```sh", example, "```", "", *table_of(verb, common)]
     return "\n".join([*lines, *plan_keys(), *attacks_table()]) + "\n"
 
 
@@ -84,9 +98,8 @@ def verbs_of(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     if not hasattr(command, "commands"):
         yield name, command
         return
-    for words in command.sections.values():
-        for word in words:
-            yield from verbs_of(command.commands[word], f"{name} {word}")
+    for word, inner in command.commands.items():
+        yield from verbs_of(inner, f"{name} {word}")
 
 
 def options_of(verb: Any) -> list[Any]:
@@ -96,7 +109,7 @@ def options_of(verb: Any) -> list[Any]:
 
 def is_of_the_plan(parameter: Any) -> bool:
     """Whether it changes a key of the plan."""
-    return getattr(parameter, "rich_help_panel", None) in {PANEL, RARE_PANEL} or parameter.name == "help_all"
+    return getattr(parameter, "rich_help_panel", None) == OF_PLAN
 
 
 def table_of(verb: Any, common: set[str]) -> Iterator[str]:
@@ -111,7 +124,8 @@ def table_of(verb: Any, common: set[str]) -> Iterator[str]:
     for item in own:
         yield f"| `{in_code(with_value(item, verb))}` | {cell(sentence(item.help) + default_of(item))} |"
     if any(is_of_the_plan(item) for item in verb.params):
-        yield from ("", "It also takes a flag for each [key of the plan](#keys-of-the-plan).")
+        listed_flags = ", ".join(f"`{flag_of(item)}`" for item in verb.params if is_of_the_plan(item))
+        yield from ("", f"For [keys of the plan](#keys-of-the-plan): {listed_flags}.")
     yield ""
 
 
@@ -122,7 +136,12 @@ def flag_of(option: Any) -> str:
 
 def with_value(option: Any, verb: Any) -> str:
     """As it is typed."""
-    return flag_of(option) if option.is_flag else f"{flag_of(option)} {value_of(verb, option)}"
+    if option.is_flag:
+        return flag_of(option)
+    # From the verb's own signature: Typer's versions keep types in different places.
+    kind = str(inspect.signature(verb.callback).parameters[option.name].annotation)
+    word = "PATH" if "Path" in kind else "NUMBER" if "int" in kind or "float" in kind else "TEXT"
+    return f"{flag_of(option)} {option.metavar or word}"
 
 
 def default_of(option: Any) -> str:
@@ -137,11 +156,12 @@ def plan_keys() -> Iterator[str]:
     yield from (
         "## Keys of the plan",
         "",
-        "`plan new`, `check`, `train`, `audit` and `party propose` take them as flags, which win over the file:",
-        "`--batch-size 64` for `batch_size = 64`, `--no-intercept` for `intercept = false`. `--features 11,12` gives",
-        "each party's columns, the label party's first; `--heuristic G=1.0,T=30,e=0` gives the numbers of the paper's",
-        "noise formula, where `e = 0` means the epochs that are really run; `--auditors bank=FINGERPRINT,...` names",
-        "each party's auditor, `auditors = { bank = ... }` in the file.",
+        "`plan new`, `check`, `train`, `audit` and `party propose` have flags for the usual ones, which win over the",
+        "file: `--batch-size 64` for `batch_size = 64`. `--features 11,12` gives each party's columns, the label",
+        "party's first. `--set KEY=VALUE` changes any key, written as in the file: `--set intercept=false`,",
+        "`--set 'heuristic={ G = 1.0, T = 30, e = 0 }'` for the numbers of the paper's noise formula, where `e = 0`",
+        "means the epochs that are really run, `--set 'auditors={ bank = \"FINGERPRINT\" }'` for each party's auditor.",
+        "A tolerance is `tolerance_labels` or `tolerance_features` there.",
         "",
         "| section | key | default | meaning |",
         "|---|---|---|---|",
@@ -209,38 +229,10 @@ def members(name: str, node: ast.ClassDef) -> Iterator[str]:
     for method in node.body:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
             yield from ("```text", called(name, method), "```", "")
-        elif isinstance(method, ast.Assign) and isinstance(made := method.value, ast.Call) and made.args:
-            verb = getattr(verbs, ast.unparse(made.args[0]))
-            shown = f"{ast.unparse(method.targets[0])}({', '.join(parameters_of(verb))})"
-            yield f"- `.{shown} -> Outcome`: {prose(verb.__doc__)}"
         elif isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
             shown = f"`.{method.name}`" if is_property(method) else f"`{called('.' + method.name, method, wrap=False)}`"
             said = ast.get_docstring(method)
             yield f"- {shown}" + (f": {prose(said)}" if said else "")
-
-
-def parameters_of(verb: Any) -> Iterator[str]:
-    """A verb's fields as its method in `Home` takes them; the folder is the home's own."""
-    first = [one for one in dataclasses.fields(verb) if not one.kw_only]
-    named = [one for one in dataclasses.fields(verb) if one.kw_only and one.name != "home"]
-    yield from map(parameter, first)
-    yield "*"
-    # What every verb has comes last.
-    yield from map(parameter, sorted(named, key=lambda one: one.name == "verbose"))
-
-
-def parameter(one: "dataclasses.Field[Any]") -> str:
-    """A field with its type and its default."""
-    kind, *_ = typing.get_args(one.type) if typing.get_origin(one.type) is typing.Annotated else (one.type,)
-    shown = re.sub(r"\b(\w+\.)+", "", kind.__name__ if isinstance(kind, type) else str(kind))
-    default = (
-        ""
-        if one.default is dataclasses.MISSING
-        else f"={str(one.default)!r}"
-        if isinstance(one.default, Path)
-        else f"={one.default!r}"
-    )
-    return f"{one.name}: {shown.replace('Plan | str | Path', 'GivenPlan')}{default}"
 
 
 def field_lines(node: ast.ClassDef) -> Iterator[str]:

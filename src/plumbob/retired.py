@@ -72,6 +72,7 @@ RETIRED: dict[str, str] = {
     "plumbob.VerticalLogisticRegression(remainder)": REMAINDER,
     "plumbob.VerticalLogisticRegression(reply_slots)": REPLY_SLOTS,
     "--duplicates": ONE_ROW_EACH,
+    "--help-all": "--help shows every flag, and --set KEY=VALUE changes any key of the plan",
     "--encrypted": "`audit` always runs the protocol that the plan names",
     "--engine": "there is one engine, the kernel; `cluster` in party.toml names a Ray cluster for large products",
     "--monotone": NO_DIRECTION,
@@ -172,6 +173,52 @@ FLAGS_OF_STUDIES = (
 RETIRED |= {
     f"plumbob party propose --{flag}": "it is a study's: `plumbob train` sets it; parties tell their own columns"
     for flag in FLAGS_OF_STUDIES
+}
+
+# Keys of a plan that are rarely set have no flag of their own.
+RARE_KEYS = (
+    "title",
+    "auditors",
+    "batches",
+    "class-weight",
+    "delta",
+    "feature-bits",
+    "heuristic",
+    "intercept",
+    "key-bits",
+    "label-flip-epsilon",
+    "learning-rate",
+    "momentum",
+    "noise-std",
+    "rare",
+    "replies",
+    "residual-bits",
+    "row-norm",
+    "row-weights",
+    "scale",
+    "seed",
+    "sigmoid",
+    "start",
+    "test-only-keys",
+    "tolerance-features",
+    "tolerance-labels",
+    "unmasked-gradients-for-the-arbiter",
+)
+RETIRED |= {f"--{flag}": f"type --set {flag.replace('-', '_')}=VALUE" for flag in RARE_KEYS}
+RETIRED |= {
+    f"plumbob {verb} --days": "type --set days=VALUE"
+    for verb in ("audit", "check", "party propose", "plan new", "train")
+}
+RETIRED |= {
+    f"plumbob plan new --{flag}": "`plumbob party propose` fits a plan to tables; so does `plumbob train` without one"
+    for flag in ("category", "columns", "data", "drop", "id", "label", "na", "positive", "weight")
+}
+RETIRED |= {
+    f"plumbob.party.Home.{name}": f"call plumbob.party.{name}(home, ...)"
+    for name in (
+        *("init", "invite", "renew", "propose", "doctor", "align", "sign"),
+        *("train", "predict", "serve", "status", "forget"),
+    )
 }
 
 Given = ParamSpec("Given")

@@ -196,7 +196,7 @@ def test_runs_on_the_same_rows_add_up() -> None:
 
 def test_packing_has_a_fix_of_its_own() -> None:
     """Replies cut to an honest sum have no room to hide values."""
-    assert {one.fix for one in check(plan_of(replies="paper")) if one.attack == "packing"} == {"--replies packed"}
+    assert {one.fix for one in check(plan_of(replies="paper")) if one.attack == "packing"} == {"--set replies=packed"}
 
 
 # Shares.

@@ -256,10 +256,10 @@ def test_scores_show_an_only_column() -> None:
 
 def test_a_flag_that_contradicts_the_job_is_shown() -> None:
     """The verdict is then about another job than the file's."""
-    _, result = check("fate-1-silent.json", "--key-bits", "2048")
+    _, result = check("fate-1-silent.json", "--set", "key_bits=2048")
     assert any("the job says 1024, judged with 2048 because you said so" in note for note in result["notes"])
     assert result["no_all_clear"] == ["The file itself is not judged: flags change its job."]
-    _, result = check("fate-1-silent.json", "--key-bits", "1024")
+    _, result = check("fate-1-silent.json", "--set", "key_bits=1024")
     assert not any("because you said so" in note for note in result["notes"])
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from plumbob import party
+from plumbob.caller import QUIET
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.party import evidence, replay, training
-from plumbob.party.home import Home
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.plan import Plan
 from plumbob.protocol.participant import Participant
@@ -71,7 +72,7 @@ def trained(
         while True:
             # A party that dies types the command again.
             with suppress(Killed):
-                return Home.open(organisations.home(name)).train(plan, verbose=False)
+                return party.train(organisations.home(name), plan, caller=QUIET)
 
     with CASTING, pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(auditors)) as pool:
         patch.setattr(training, "party_at", party_instead)

@@ -5,6 +5,6 @@ import gc
 from plumbob import cli
 
 # Each process would import what its verb needs again, and each collection of garbage would copy pages to look at them.
-cli.command("party")
+cli.application("party")
 gc.collect()
 gc.freeze()

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob import cli
+from plumbob import cli, party
+from plumbob.caller import QUIET
 from plumbob.checking.check import check
 from plumbob.checking.rules import assumes, leaves_a_trace
 from plumbob.crypto.lattice import Small
@@ -168,8 +169,8 @@ def test_what_an_auditor_and_a_peer_type(
     kept, _ = invented
     homes = {name: Home.open(kept.folder.parent / name) for name in kept.tables}
     with ThreadPoolExecutor(2) as pool:
-        answered = pool.submit(homes["features"].predict, kept.plan, verbose=False)
-        homes["label"].predict(kept.plan, ids=kept.tables["label"].ids[:2], out=tmp_path / "scores.csv", verbose=False)
+        answered = pool.submit(party.predict, homes["features"], kept.plan, caller=QUIET)
+        party.predict(homes["label"], kept.plan, ids=kept.tables["label"].ids[:2], out=tmp_path / "s.csv", caller=QUIET)
         answered.result(PATIENCE)
     auditor, run = kept.folder.parent / "auditor-features", kept.folder.resolve() / "features"
     statement, session = run / "statement.json", run / "predictions" / "1"

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.party.verbs import Align
-from plumbob.protocol.alignment import MOST_IDS
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 from tests.world import PATIENCE
@@ -53,11 +51,6 @@ def test_names_must_agree(organisations: Organisations) -> None:
     strange = organisations.type("label", "align", str(organisations.plan_file), "--name", "../march")
     assert strange.wait() == 1
     assert "--name: expected up to 32 letters" in strange.complained
-
-
-def test_one_default_for_the_limit() -> None:
-    """What `--help` says is what holds."""
-    assert Align.at_most == MOST_IDS
 
 
 def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:

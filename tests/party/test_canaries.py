@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from plumbob import party
 from plumbob.data import Table
 from plumbob.errors import PlumbobError
 from plumbob.party.home import Home
@@ -70,15 +71,17 @@ def make_mistakes(sides: Sides, folder: Path) -> None:
     header, *rows = file.read_text(encoding="utf-8").splitlines()
     twice = folder / "twice.csv"
     twice.write_text("\n".join([header, *rows, rows[-1]]), encoding="utf-8")
-    sides.mistake("features", "repeat an id", lambda home: home.align(PLAN, data=twice))
-    sides.mistake("features", "was not signed here", lambda home: home.train(OTHER))
-    sides.mistake("label", "not among the", lambda home: home.predict(PLAN, ids=["person-9999"], out=folder / "s.csv"))
+    sides.mistake("features", "repeat an id", lambda home: party.align(home, PLAN, data=twice))
+    sides.mistake("features", "was not signed here", lambda home: party.train(home, OTHER))
+    sides.mistake(
+        "label", "not among the", lambda home: party.predict(home, PLAN, ids=["person-9999"], out=folder / "s.csv")
+    )
     # A column that became text gives other columns: one side hears how many, the other only that its peer stopped.
     cells = [row.split(",") for row in rows]
     texts = [",".join([person, "not-a-number", *others]) for person, _, *others in cells]
     file.write_text("\n".join([header, *texts]), encoding="utf-8")
-    sides.do(lambda home: home.sign(OTHER, accept_cheating=True))
-    ends = sides.act(lambda home: home.train(OTHER))
+    sides.do(lambda home: party.sign(home, OTHER, accept_cheating=True))
+    ends = sides.act(lambda home: party.train(home, OTHER))
     assert "the plan says 3 columns, this table gives 2" in str(ends["features"])
     assert "features stopped: 'it cannot use its own table as it is" in str(ends["label"])
     file.write_text("\n".join([header, *rows]), encoding="utf-8")
@@ -95,12 +98,12 @@ def test_nothing_secret_leaves_its_place(
     secrets = Secrets(NAMES)
     secrets.watch(monkeypatch)
     sides = Sides(tmp_path)
-    sides.do(lambda home: home.align(PLAN, jobs=1))
-    sides.do(lambda home: home.sign(PLAN, accept_cheating=True))
-    sides.do(lambda home: home.train(PLAN))
-    sides.do(lambda home: home.predict(PLAN, out=tmp_path / "out.csv"))
+    sides.do(lambda home: party.align(home, PLAN, jobs=1))
+    sides.do(lambda home: party.sign(home, PLAN, accept_cheating=True))
+    sides.do(lambda home: party.train(home, PLAN))
+    sides.do(lambda home: party.predict(home, PLAN, out=tmp_path / "out.csv"))
     make_mistakes(sides, tmp_path)
-    sides.do(lambda home: home.status())
+    sides.do(lambda home: party.status(home))
     secrets.add_tables(sides.organisations.tables)
     files = {name: files_of(sides.organisations.home(name)) for name in NAMES}
     shown = [data for name in NAMES for file, data in files[name].items() if file.name in OPEN_TO_ALL]

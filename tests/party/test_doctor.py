@@ -17,9 +17,9 @@ from plumbob.errors import TransportError
 from plumbob.net.connector import Connection, Connector
 from plumbob.net.greeting import Greeting, Purpose, encode
 from plumbob.net.identity import Identity, Invitation, now
-from plumbob.party.doctor import Check, examine, remedy
 from plumbob.party.home import Home
 from plumbob.party.party_run import largest_message
+from plumbob.party.readiness import Check, examine, remedy
 from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan

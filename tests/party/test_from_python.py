@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from plumbob import party
+from plumbob.caller import QUIET
 from plumbob.errors import BudgetExceededError, PlanError, PlumbobError, SettingsError
 from plumbob.party import Home, Outcome
 from plumbob.plan import Plan
@@ -36,9 +38,11 @@ def homes(tmp_path: Path) -> tuple[Home, Home]:
     """Both sides, set up and joined from Python; the bank listens."""
     write_tables(tmp_path)
     place = f"127.0.0.1:{free_port()}"
-    bank = Home.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label="late", listen=place)
-    fund = Home.init(tmp_path / "fund", "fund", data=tmp_path / "fund.csv")
-    return bank.join(str(fund.invite()["token"])), fund.join(str(bank.invite()["token"]))
+    party.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label="late", listen=place)
+    party.init(tmp_path / "fund", "fund", data=tmp_path / "fund.csv")
+    for own, peer in (("bank", "fund"), ("fund", "bank")):
+        party.join(tmp_path / own, party.invite(tmp_path / peer)["token"])
+    return Home.open(tmp_path / "bank"), Home.open(tmp_path / "fund")
 
 
 def together(homes: tuple[Home, Home], *work: Work) -> list[Outcome]:
@@ -70,19 +74,19 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     """From two CSV files to scores over TLS, without a command; what each method returns is what the command prints."""
     bank, fund = homes
     files = {home: tmp_path / f"{home.identity.name}.toml" for home in homes}
-    checks = together(homes, lambda home: home.doctor(wait=30, verbose=False))
+    checks = together(homes, lambda home: party.doctor(home, wait=30, caller=QUIET))
     assert all(one["ready"] for one in checks), checks
     together(
         homes,
-        lambda home: home.propose(files[home], bins=0, epochs=2, verbose=False),
-        lambda home: home.propose(files[home], verbose=False),
+        lambda home: party.propose(home, files[home], bins=0, epochs=2, caller=QUIET),
+        lambda home: party.propose(home, files[home], caller=QUIET),
     )
     assert files[bank].read_bytes() == files[fund].read_bytes()
-    aligned = together(homes, lambda home: home.align(files[home], verbose=False))
+    aligned = together(homes, lambda home: party.align(home, files[home], caller=QUIET))
     assert [one["size"] for one in aligned] == [ROWS - 10] * 2
     for home in homes:
-        assert home.sign(files[home], accept_cheating=True)["plan_hash"] == Plan.load(files[home]).hash()
-    trained = together(homes, lambda home: home.train(files[home], verbose=False))
+        assert party.sign(home, files[home], accept_cheating=True)["plan_hash"] == Plan.load(files[home]).hash()
+    trained = together(homes, lambda home: party.train(home, files[home], caller=QUIET))
     assert [one["status"] for one in trained] == ["finished"] * 2
     assert "log loss" in str(trained[0])
     for home, one in zip(homes, trained, strict=True):
@@ -95,17 +99,17 @@ def test_both_sides_run_from_python_alone(homes: tuple[Home, Home], tmp_path: Pa
     asked = [f"p{row}" for row in range(20, 50)]
     scored, answered = together(
         homes,
-        lambda home: home.predict(files[home], ids=asked, out=tmp_path / "scores.csv", verbose=False),
-        lambda home: home.predict(files[home], verbose=False),
+        lambda home: party.predict(home, files[home], ids=asked, out=tmp_path / "scores.csv", caller=QUIET),
+        lambda home: party.predict(home, files[home], caller=QUIET),
     )
     assert scored["rows"] == answered["rows"] == len(asked)
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == len(asked) + 1
     with pytest.raises(
         BudgetExceededError, match=r"88 rows.*the plan allows 110 scored rows, 52 are used, 58 are left"
     ):
-        together(homes, lambda home: home.predict(files[home], out=tmp_path / "all.csv", verbose=False))
-    assert "finished; the plan allows 110 scored rows, counted by the peers that answer" in str(bank.status())
-    assert "finished; the plan allows 110 scored rows, 52 are used, 58 are left" in str(fund.status())
+        together(homes, lambda home: party.predict(home, files[home], out=tmp_path / "all.csv", caller=QUIET))
+    assert "finished; the plan allows 110 scored rows, counted by the peers that answer" in str(party.status(bank))
+    assert "finished; the plan allows 110 scored rows, 52 are used, 58 are left" in str(party.status(fund))
 
 
 def test_a_plan_may_be_the_object_itself(homes: tuple[Home, Home]) -> None:
@@ -116,7 +120,7 @@ def test_a_plan_may_be_the_object_itself(homes: tuple[Home, Home]) -> None:
         for party, name in zip(plan.parties, ("bank", "fund"), strict=True)
     )
     plan = plan.replace(parties=parties)
-    told = homes[0].sign(plan, accept_cheating=True)
+    told = party.sign(homes[0], plan, accept_cheating=True)
     assert told["plan_hash"] == plan.hash()
     assert "plumbob party train PLAN" in told.lines[-1]
 
@@ -131,31 +135,31 @@ def test_a_study_is_no_plan_of_organisations(homes: tuple[Home, Home], tmp_path:
     )
     plan = plan.replace(parties=parties)
     with pytest.raises(PlanError, match=r'organisations run "shares".*plumbob train PLAN'):
-        homes[0].sign(plan, accept_leaks=True, accept_cheating=True)
+        party.sign(homes[0], plan, accept_leaks=True, accept_cheating=True)
     with pytest.raises(PlanError, match='organisations run "shares"'):
-        homes[0].train(plan)
+        party.train(homes[0], plan)
 
 
 def test_init_warns_of_what_is_missing(tmp_path: Path) -> None:
     """An address that no peer can dial, as the command says it; a table that is not there makes no party."""
     with pytest.raises(SettingsError, match="no such file; nothing was set up"):
-        Home.init(tmp_path / "bank", "bank", data=tmp_path / "later.csv")
-    with pytest.warns(UserWarning, match="peers cannot know where to dial"):
-        Home.init(tmp_path / "bank", "bank", listen="0.0.0.0:7700")
+        party.init(tmp_path / "bank", "bank", data=tmp_path / "later.csv")
+    [warning] = party.init(tmp_path / "bank", "bank", listen="0.0.0.0:7700")["warnings"]
+    assert "peers cannot know where to dial" in warning
 
 
 def test_a_certificate_is_renewed_from_python(homes: tuple[Home, Home]) -> None:
     """The key stays, and the peer takes the new invitation without comparing again."""
     bank, fund = homes
-    renewed = bank.renew(days=900)
+    renewed = party.renew(bank, days=900)
     assert renewed["valid_until"] != bank.identity.certificate.valid_until.isoformat()
-    fund.join(str(renewed["token"]))
+    party.join(fund, renewed["token"])
     assert Home.open(bank.folder).identity.certificate == Home.open(fund.folder).pinned["bank"]
 
 
 def test_an_outcome_shows_what_the_command_prints(homes: tuple[Home, Home]) -> None:
     """An outcome is shown as text, and escaped in a notebook; its fields are those of the JSON."""
-    invited = homes[0].invite()
+    invited = party.invite(homes[0])
     assert str(invited).splitlines()[0] == invited["token"]
     hostile = Outcome({"lines": ["<script>alert(1)</script>"]})
     assert hostile._repr_html_() == "<pre>&lt;script&gt;alert(1)&lt;/script&gt;</pre>"

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from plumbob import party
+from plumbob.caller import QUIET, Caller
 from plumbob.crypto import lattice
 from plumbob.data import Table
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, ScoresWaitError
@@ -27,7 +29,7 @@ from plumbob.party.gate import Expected, kept_statement, reasons_to_wait
 from plumbob.party.home import Home
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.statements import FORMAT, SignedStatement, sign_statement, write_statement
-from plumbob.party.verbs import Serve, serve
+from plumbob.party.verbs import serve
 from plumbob.party.verbs.receipt import NOBODY
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan
@@ -77,7 +79,7 @@ def both_predict(kept: Kept, **options: Any) -> list[Any]:
 
     def predict(name: str) -> Any:
         try:
-            return home_of(kept, name).predict(kept.plan, verbose=False, **options)
+            return party.predict(home_of(kept, name), kept.plan, caller=QUIET, **options)
         except (ScoresWaitError, RemoteProtocolError) as error:
             return error
 
@@ -139,17 +141,17 @@ def test_serve_waits_for_the_statement_and_then_answers(
     """It says once for what, tells whoever asks, and goes on when the statement is kept."""
     monkeypatch.setattr(serve, "SECONDS_BETWEEN", 0.2)
     label, said = home_of(fresh, "label"), list[str]()
-    asked = Serve(fresh.plan, home=home_of(fresh).folder, sessions=1)
     with ThreadPoolExecutor(1) as pool:
-        service = pool.submit(serve.serve, asked, said.append)
+        caller = Caller(said.append)
+        service = pool.submit(party.serve, home_of(fresh).folder, fresh.plan, sessions=1, caller=caller)
         with pytest.raises(RemoteProtocolError, match="scores wait for your auditor's statement"):
-            label.predict(fresh.plan, ids=["1"], out=tmp_path / "1.csv", verbose=False)
+            party.predict(label, fresh.plan, ids=["1"], out=tmp_path / "1.csv", caller=QUIET)
         keep(fresh, sign_statement(fresh.auditors["label"], statement), tmp_path / "s.json")
         scored = None
         while scored is None:
             # Whoever comes in the very moment in which the statement is kept is still told to wait.
             with suppress(RemoteProtocolError):
-                scored = label.predict(fresh.plan, ids=["1"], out=tmp_path / "1.csv", verbose=False)
+                scored = party.predict(label, fresh.plan, ids=["1"], out=tmp_path / "1.csv", caller=QUIET)
         assert service.result(PATIENCE)["rows"] == scored["rows"] == 1
     assert [line for line in said if "scores wait" in line] == [said[1]]
 
@@ -228,9 +230,9 @@ def test_nobody_chooses_the_seed_in_a_file_that_has_the_signed_hash(honest: Kept
     """The hash says nothing of a study's seed: a file with one is refused before anything is signed, sent or scored."""
     home, seeded = home_of(honest), honest.plan.replace(seed=7)
     assert seeded.hash() == honest.plan.hash()
-    for verb in (home.sign, home.align, home.train, home.predict):
+    for verb in (party.sign, party.align, party.train, party.predict):
         with pytest.raises(PlanError, match=r"model\.seed: 7, .* leave it out"):
-            verb(seeded, verbose=False)
+            verb(home, seeded)
 
 
 class Changed(Hook):

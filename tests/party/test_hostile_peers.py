@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from plumbob import terminal
+from plumbob import party, terminal
+from plumbob.caller import QUIET
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import DataError, PlanError, PlumbobError, RemoteProtocolError
 from plumbob.party import proposal
@@ -38,7 +39,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Organisations:
     settings = {name: {"evidence_key": str(folder / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
     organisations = Organisations(plan, tables_for(plan, *made_up(40, plan.columns)), folder, settings=settings)
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda name: Home.open(organisations.home(name)).train(plan, verbose=False), auditors))
+        list(pool.map(lambda name: party.train(organisations.home(name), plan, caller=QUIET), auditors))
     return organisations
 
 
@@ -54,8 +55,8 @@ def predicted(organisations: Organisations, **keys: Any) -> list[Any]:
     homes = {name: Home.open(organisations.home(name)) for name in organisations.names}
     out = organisations.folder / "scores.csv"
     with ThreadPoolExecutor(2) as pool:
-        answered = pool.submit(homes["features"].predict, organisations.plan, verbose=False)
-        asked = homes["label"].predict(organisations.plan, out=out, verbose=False, **keys)
+        answered = pool.submit(party.predict, homes["features"], organisations.plan, caller=QUIET)
+        asked = party.predict(homes["label"], organisations.plan, out=out, caller=QUIET, **keys)
         return [asked, answered.result(PATIENCE)]
 
 
@@ -82,7 +83,7 @@ def test_nobody_met_leaves_no_folder(trained: Organisations) -> None:
     """A label party whose peer is away finds its runs as they were."""
     before = folders_of(trained, "label")
     with pytest.raises(PlumbobError):
-        Home.open(trained.home("label")).predict(trained.plan, wait=0.2, out=trained.folder / "x.csv", verbose=False)
+        party.predict(trained.home("label"), trained.plan, wait=0.2, out=trained.folder / "x.csv", caller=QUIET)
     assert folders_of(trained, "label") == before
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import plumbob
-from plumbob.party.home import Home
+from plumbob import party
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 from tests.party.processes import PATIENCE
@@ -140,7 +140,7 @@ def test_party_train_loads_little_beside_its_protocol(tmp_path: Path, witness: W
     words = {}
     for name in organisations.names:
         home = organisations.home(name)
-        Home.open(home).sign(organisations.plan_file, accept_leaks=True, accept_cheating=True, verbose=False)
+        party.sign(home, organisations.plan_file, accept_leaks=True, accept_cheating=True)
         words[name] = ("party", "train", str(organisations.plan_file), "--home", str(home))
     for name in finished(witness, words):
         run = RunFolder(organisations.run_folder(name))

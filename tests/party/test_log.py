@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from plumbob import party
 from plumbob.errors import BudgetExceededError, DataError, PlumbobError, TransportError
 from plumbob.party.home import Home
 from plumbob.party.log import logged
@@ -40,10 +41,10 @@ def test_every_end_is_told(tmp_path: Path, error: BaseException, result: str, wh
 def test_commands_append(tmp_path: Path) -> None:
     """A command that was refused and one that was not, for the owner alone; what only looks leaves no line."""
     home = Home.create(tmp_path / "bank", HomeSettings(name="bank"))
-    home.invite()
+    party.invite(home)
     with pytest.raises(PlumbobError):
-        home.align(tmp_path / "no.toml")
-    home.renew(days=1000)
+        party.align(home, tmp_path / "no.toml")
+    party.renew(home, days=1000)
     assert [(line["verb"], line["result"]) for line in lines_of(home.folder)] == [
         ("renew", "started"),
         ("renew", "done"),

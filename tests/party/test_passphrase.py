@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from plumbob import party
 from plumbob.errors import IdentityError
 from plumbob.net import tls
 from plumbob.party import passphrase
 from plumbob.party.home import Home
-from plumbob.party.verbs import Init, Renew
-from plumbob.verb import Caller
 
 WORDS, OTHERS = "a long walk by the sea", "another walk, uphill"
 
@@ -18,7 +17,7 @@ WORDS, OTHERS = "a long walk by the sea", "another walk, uphill"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The home of a party whose key is encrypted."""
     say(monkeypatch, PLUMBOB_PASSPHRASE=WORDS)
-    Init("bank", home=tmp_path / "bank", passphrase=True).do(Caller())
+    party.init(tmp_path / "bank", "bank", passphrase=True)
     return tmp_path / "bank"
 
 
@@ -52,9 +51,9 @@ def test_it_can_be_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     say(monkeypatch, PLUMBOB_PASSPHRASE=WORDS, PLUMBOB_NEW_PASSPHRASE="short")
     before = (home / "certificate.pem").read_bytes()
     with pytest.raises(IdentityError, match="at least 12 characters"):
-        Renew(home=home, passphrase=True).do(Caller())
+        party.renew(home, passphrase=True)
     say(monkeypatch, PLUMBOB_PASSPHRASE=WORDS, PLUMBOB_NEW_PASSPHRASE=OTHERS)
-    Renew(home=home, passphrase=True).do(Caller())
+    party.renew(home, passphrase=True)
     say(monkeypatch, PLUMBOB_PASSPHRASE=OTHERS)
     assert Home.open(home).identity.password
     assert (home / "certificate.pem").read_bytes() == before
@@ -63,8 +62,8 @@ def test_it_can_be_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_open_key_gets_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A party that was set up without a passphrase needs one from then on."""
     say(monkeypatch, PLUMBOB_NEW_PASSPHRASE=WORDS)
-    Init("bank", home=tmp_path / "bank").do(Caller())
-    Renew(home=tmp_path / "bank", passphrase=True).do(Caller())
+    party.init(tmp_path / "bank", "bank")
+    party.renew(tmp_path / "bank", passphrase=True)
     say(monkeypatch)
     with pytest.raises(IdentityError, match="nobody sits here to type it; put it into the variable PLUMBOB_PASSPHRASE"):
         Home.open(tmp_path / "bank")

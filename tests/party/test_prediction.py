@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob import party
 from plumbob.errors import BudgetExceededError, DataError, PeerAwayError
 from plumbob.lab.simulate import Run
 from plumbob.party.home import Home
@@ -150,7 +151,7 @@ def test_a_mistake_leaves_no_session(organisations: Organisations, tmp_path: Pat
     """It is told before anybody is met."""
     home = organisations.home("label")
     with pytest.raises(DataError, match="the id that was asked for is not among the 40 aligned rows"):
-        Home.open(home).predict(organisations.plan_file, ids=["nobody"], out=tmp_path / "scores.csv")
+        party.predict(home, organisations.plan_file, ids=["nobody"], out=tmp_path / "scores.csv")
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
@@ -171,7 +172,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
         journal.flush()
     status = next(run for run in told(home) if run["run"] == place.name)
     assert status["keeps_secrets"] is True
-    Home.open(home).forget(place.name, give_up=True)
+    party.forget(home, place.name, give_up=True)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 
@@ -182,13 +183,13 @@ def test_new_rows_that_were_not_aligned(organisations: Organisations) -> None:
     new.write_text(f"{header}\nnew{row}\n", encoding="utf-8")
     home, plan = organisations.home("label"), organisations.plan_file
     with pytest.raises(DataError) as absent:
-        Home.open(home).predict(plan, data=new)
+        party.predict(home, plan, data=new)
     assert "40 of 40 agreed ids are not in this table of 1 rows; for new rows type, on all sides: " in str(absent.value)
     assert "plumbob party align PLAN --name NAME --data FILE, then predict with the same --name" in str(absent.value)
     with pytest.raises(
         DataError, match=r"under the name dec; type, on all sides: .* align PLAN --name dec --data FILE"
     ):
-        Home.open(home).predict(plan, name="dec", data=new)
+        party.predict(home, plan, name="dec", data=new)
 
 
 LABEL_CELLS = {"without the label": None, "with an empty label": "", "with one class": "0"}
@@ -239,8 +240,8 @@ def test_a_row_that_a_peer_has_lost_is_never_scored(organisations: Organisations
 def keep_list(organisations: Organisations, name: str, rows: int) -> None:
     """Keep a list as if the first rows had been aligned under this name."""
     ids = organisations.tables["label"].ids[:rows]
-    for party in organisations.names:
-        home = Home.open(organisations.home(party))
+    for own in organisations.names:
+        home = Home.open(organisations.home(own))
         keep_aligned(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
 
 
@@ -284,12 +285,12 @@ def test_a_peer_that_is_away(organisations: Organisations) -> None:
     """The label party hears soon which ones, and what to do; nothing is scored."""
     home, out = organisations.home("label"), organisations.folder / "scores.csv"
     with pytest.raises(PeerAwayError, match=r"features: .* And features-2: .* Nothing was scored\. Let the peer type"):
-        Home.open(home).predict(organisations.plan_file, out=out, wait=0.1)
+        party.predict(home, organisations.plan_file, out=out, wait=0.1)
     assert not out.exists()
 
 
 def told(home: Path) -> list[dict[str, Any]]:
     """What `party status` says of every run."""
-    runs: Any = Home.open(home).status()["runs"]
+    runs: Any = party.status(home)["runs"]
     found: list[dict[str, Any]] = runs
     return found

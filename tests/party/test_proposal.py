@@ -12,22 +12,22 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from plumbob.caller import Caller
 from plumbob.data import ColumnChoices
 from plumbob.data.encoder import encoded_width
 from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
-from plumbob.party.doctor import examine
 from plumbob.party.home import Home
+from plumbob.party.readiness import examine
 from plumbob.party.rows import aligned_table, keep_aligned, own_table
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs.propose import propose
+from plumbob.party.verbs.propose import NO_CHOICES, propose
 from plumbob.plan import Plan
 from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from plumbob.verb.flags import TableFlags
 from tests.party.test_doctor import free_port
 from tests.terminals import HOSTILE, steers, typed
 
@@ -79,7 +79,7 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
 def proposed(
     homes: tuple[Path, Path],
     keys: Mapping[str, Any] | None = None,
-    flags: TableFlags | None = None,
+    reading: ColumnChoices = NO_CHOICES,
     told: list[str] | None = None,
 ) -> list[dict[str, object] | PlumbobError]:
     """What each side got; `told` hears what it was told on the way."""
@@ -89,8 +89,9 @@ def proposed(
     def work(place: int) -> None:
         home, said = homes[place], (keys or {}) if place == 0 else {}
         try:
-            table = flags if flags is not None and place == 1 else TableFlags()
-            results[place] = propose(home, said, table.choices(), home.parent / f"{place}.toml", heard.append)
+            read = reading if place == 1 else NO_CHOICES
+            out = home.parent / f"{place}.toml"
+            results[place] = propose(home, out, reading=read, caller=Caller(heard.append), **said)
         except PlumbobError as error:
             results[place] = error
 
@@ -153,7 +154,7 @@ def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[P
 
 def test_flags_of_the_table_are_kept_in_the_settings(homes: tuple[Path, Path]) -> None:
     """What was said once about columns holds for every later command."""
-    proposed(homes, flags=TableFlags(drop=["rank"], category=["debt"]))
+    proposed(homes, reading=ColumnChoices(drop=("rank",), category=("debt",)))
     reading = Home.open(homes[1]).settings.reading
     assert (reading.drop, reading.category) == (("rank",), ("debt",))
 
@@ -220,14 +221,14 @@ def test_two_labels_or_none_are_refused_on_both_sides(homes: tuple[Path, Path]) 
 def test_only_the_label_party_chooses_keys(homes: tuple[Path, Path]) -> None:
     """Two drafts could not both hold."""
     with pytest.raises(PlanError, match="party that has the label chooses"):
-        propose(homes[1], {"bins": 5}, ColumnChoices(), homes[1].parent / "x.toml", lambda words: None)
+        propose(homes[1], homes[1].parent / "x.toml", bins=5)
 
 
 def test_a_plan_that_is_there_is_not_overwritten(homes: tuple[Path, Path]) -> None:
     """A plan that is there is not overwritten: it may be signed already."""
     (homes[0].parent / "0.toml").write_text("mine")
     with pytest.raises(PlanError, match="there is a file already"):
-        propose(homes[0], {}, ColumnChoices(), homes[0].parent / "0.toml", lambda words: None)
+        propose(homes[0], homes[0].parent / "0.toml")
 
 
 def test_a_proposal_does_not_steer_the_terminal(homes: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +247,7 @@ def test_a_proposal_does_not_steer_the_terminal(homes: tuple[Path, Path], monkey
     thread = threading.Thread(target=lambda: told.append(typed("party", "propose", "--home", str(fund), "--out", out)))
     thread.start()
     with suppress(PlumbobError):
-        propose(bank, {}, ColumnChoices(), bank.parent / "bank.toml", lambda words: None)
+        propose(bank, bank.parent / "bank.toml")
     thread.join(120)
     assert "sent no plan that we can read" in told[0]
     assert not steers(told[0])

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from plumbob.party.doctor import apart, examine, reach_of
+from plumbob import party
 from plumbob.party.home import Home
+from plumbob.party.readiness import apart, examine, reach_of
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs import Join
-from plumbob.verb import Caller
 
 WAYS = {
     "we dial": ({"peer": "f.example:1"}, "we connect to it at f.example:1", ""),
@@ -51,10 +50,10 @@ def test_two_peers_that_may_not_find_each_other(tmp_path: Path) -> None:
 def test_it_is_said_where_it_can_be_put_right(tmp_path: Path) -> None:
     """An invitation has the address of `listen` or says that it has none; join and doctor name what is missing."""
     bank = Home.create(tmp_path / "bank", HomeSettings(name="bank", listen="10.0.0.1:7700"))
-    assert "peers dial 10.0.0.1:7700" in str(bank.invite())
+    assert "peers dial 10.0.0.1:7700" in str(party.invite(bank))
     fund, shop = (Home.create(tmp_path / name, HomeSettings(name=name)) for name in ("fund", "shop"))
-    assert "it has no address: this party does not listen" in str(fund.invite())
-    joined = Join(str(fund.invite()["token"]), home=shop.folder).do(Caller())
+    assert "it has no address: this party does not listen" in str(party.invite(fund))
+    joined = party.join(shop, party.invite(fund)["token"])
     assert "nobody can dial: fund's invitation has no address" in "\n".join(joined["lines"])
     checks = {check.name: check for check in examine(Home.open(shop.folder), None, seconds=0)}
     assert not checks["address"].is_ok

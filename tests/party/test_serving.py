@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from plumbob import party
+from plumbob.caller import QUIET
 from plumbob.errors import DataError
 from plumbob.party import Home, Outcome
 from plumbob.party.verbs import serve as serving
@@ -23,9 +25,11 @@ def homes(tmp_path: Path) -> tuple[Home, Home]:
     """Both sides, joined; the bank listens."""
     write_tables(tmp_path)
     place = f"127.0.0.1:{free_port()}"
-    bank = Home.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label="late", listen=place)
-    fund = Home.init(tmp_path / "fund", "fund", data=tmp_path / "fund.csv")
-    return bank.join(str(fund.invite()["token"])), fund.join(str(bank.invite()["token"]))
+    party.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label="late", listen=place)
+    party.init(tmp_path / "fund", "fund", data=tmp_path / "fund.csv")
+    for own, peer in (("bank", "fund"), ("fund", "bank")):
+        party.join(tmp_path / own, party.invite(tmp_path / peer)["token"])
+    return Home.open(tmp_path / "bank"), Home.open(tmp_path / "fund")
 
 
 def test_it_answers_twice(homes: tuple[Home, Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,23 +39,23 @@ def test_it_answers_twice(homes: tuple[Home, Home], tmp_path: Path, monkeypatch:
     files = {home: tmp_path / f"{home.identity.name}.toml" for home in homes}
     together(
         homes,
-        lambda home: home.propose(files[home], bins=0, epochs=2, verbose=False),
-        lambda home: home.propose(files[home], verbose=False),
+        lambda home: party.propose(home, files[home], bins=0, epochs=2, caller=QUIET),
+        lambda home: party.propose(home, files[home], caller=QUIET),
     )
     with pytest.raises(DataError, match="no finished run of this plan here; run: plumbob party train PLAN"):
-        fund.serve(files[fund], verbose=False)
-    together(homes, lambda home: home.align(files[home], verbose=False))
+        party.serve(fund, files[fund], caller=QUIET)
+    together(homes, lambda home: party.align(home, files[home], caller=QUIET))
     for home in homes:
-        home.sign(files[home], accept_cheating=True)
-    together(homes, lambda home: home.train(files[home], verbose=False))
+        party.sign(home, files[home], accept_cheating=True)
+    together(homes, lambda home: party.train(home, files[home], caller=QUIET))
     served: list[Outcome] = []
     thread = threading.Thread(
-        target=lambda: served.append(fund.serve(files[fund], sessions=2, verbose=False)), daemon=True
+        target=lambda: served.append(party.serve(fund, files[fund], sessions=2, caller=QUIET)), daemon=True
     )
     thread.start()
     for count in (3, 5):
         asked = [f"p{row}" for row in range(20, 20 + count)]
-        bank.predict(files[bank], ids=asked, out=tmp_path / f"{count}.csv", verbose=False)
+        party.predict(bank, files[bank], ids=asked, out=tmp_path / f"{count}.csv", caller=QUIET)
     thread.join(150)
     assert [(one["sessions"], one["rows"]) for one in served] == [(2, 8)]
     lines = [json.loads(line) for line in (fund.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -59,7 +63,7 @@ def test_it_answers_twice(homes: tuple[Home, Home], tmp_path: Path, monkeypatch:
     assert done[-4:] == [("train", 88), ("answer", 3), ("answer", 5), ("serve", 8)]
     assert {line["plan"] for line in lines if line["verb"] == "answer"} == {Plan.load(files[fund]).hash()[:12]}
     with pytest.raises(DataError, match="bank answers no predictions"):
-        bank.serve(files[bank], verbose=False)
+        party.serve(bank, files[bank], caller=QUIET)
 
 
 def test_the_unit_is_one() -> None:

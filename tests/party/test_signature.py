@@ -10,19 +10,20 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
+from plumbob import party
+from plumbob.caller import Outcome
 from plumbob.checking.check import check, notes
 from plumbob.checking.headlines import headlines
 from plumbob.cli import app
-from plumbob.cli.commands import show
+from plumbob.cli.options import show
 from plumbob.errors import SettingsError, UnsafePlanError
 from plumbob.party import receipts, signature
-from plumbob.party.home import Home, Outcome
+from plumbob.party.home import Home
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
-from plumbob.party.verbs import Sign, receipt
+from plumbob.party.verbs import receipt
 from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
-from plumbob.verb import Caller
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, plan_for, tables_for
 
@@ -81,10 +82,10 @@ def test_each_kind_of_consent_is_asked_for_by_itself(tmp_path: Path, keys: dict[
     for left_out in needed:
         given: dict[str, Any] = {f"accept_{one}": True for one in needed if one != left_out}
         with pytest.raises(UnsafePlanError, match="If someone cheats") as refused:
-            label.sign(plan, **given)
+            party.sign(label, plan, **given)
         assert [one for one in signature.ACCEPTED if f"--accept-{one}" in str(refused.value)] == [left_out]
     all_needed: dict[str, Any] = {f"accept_{one}": True for one in needed}
-    told = label.sign(plan, **all_needed)
+    told = party.sign(label, plan, **all_needed)
     assert [one for one in signature.ACCEPTED if told[f"accepted_{one}"]] == needed
 
 
@@ -99,19 +100,19 @@ def test_evidence_beside_row_noise_needs_a_word_of_its_own(tmp_path: Path) -> No
     keys: dict[str, Any] = {"noise": "rows", "epsilon": 4.0, "evidence": "keep", "days": 30, "auditors": fingerprints}
     plan = Plan.for_columns((5, 6), rows=1000, **keys)
     with pytest.raises(UnsafePlanError, match="whoever opens a party's evidence") as refused:
-        homes["label"].sign(plan, accept_leaks=True, accept_cheating=True)
+        party.sign(homes["label"], plan, accept_leaks=True, accept_cheating=True)
     assert str(refused.value).endswith("or add --accept-evidence to sign it")
-    signed = homes["label"].sign(plan, accept_evidence=True)
+    signed = party.sign(homes["label"], plan, accept_evidence=True)
     assert signed["accepted_evidence"]
     assert all(f"{name}'s auditor: {fingerprints[name]}" in signed.lines for name in names)
     assert not [line for line in signed.lines if "Scores open by" in line]
-    waiting = homes["label"].sign(plan.replace(release="replayed"), accept_evidence=True)
+    waiting = party.sign(homes["label"], plan.replace(release="replayed"), accept_evidence=True)
     assert "Scores open by the word of label's auditor alone:" in " ".join(waiting.lines)
 
 
 def accepted(home: Path, plan: Path, verbose: bool = False) -> Outcome:
     """What signing says where leaks and cheating are accepted."""
-    return Home.open(home).sign(plan, accept_leaks=True, accept_cheating=True, verbose=verbose)
+    return party.sign(home, plan, accept_leaks=True, accept_cheating=True, verbose=verbose)
 
 
 @pytest.fixture
@@ -163,7 +164,7 @@ def test_whoever_says_no_signs_nothing(organisations: Organisations) -> None:
         return False
 
     with pytest.raises(UnsafePlanError, match="nothing was signed"):
-        Sign(plan, home=home, accept_leaks=True, accept_cheating=True).do(Caller(ask=say_no))
+        party.sign(home, plan, accept_leaks=True, accept_cheating=True, ask=say_no)
     assert "If someone cheats:" in shown
     assert not (home / "signed").exists()
 
@@ -196,7 +197,7 @@ def test_a_finished_run_is_not_signed_again(finished: Organisations) -> None:
     """Whoever types the command once more gets the same results, with the receipt and the date that they had."""
     place = finished.run_folder("label")
     before = {name: (place / name).read_bytes() for name in ("receipt.json", "run.json")}
-    told = Home.open(finished.home("label")).train(finished.plan_file)
+    told = party.train(finished.home("label"), finished.plan_file)
     assert {name: (place / name).read_bytes() for name in before} == before
     assert "this run was finished already, and signed on" in cast("list[str]", told["lines"])[0]
 
@@ -245,11 +246,7 @@ def test_another_fingerprint_is_a_failure(finished: Organisations) -> None:
     code, shown, _ = receipt_of(finished.run_folder("label"), "--fingerprint", other)
     assert (code, shown["consistent"], shown["verified"]) == (1, True, False)
     with pytest.raises(SettingsError, match="--fingerprint: 4 signs, expected the 64 hexadecimal digits"):
-        CliRunner().invoke(
-            app,
-            ["party", "receipt", str(finished.run_folder("label")), "--fingerprint", "beef"],
-            catch_exceptions=False,
-        )
+        party.receipt([finished.run_folder("label")], fingerprints=["beef"])
 
 
 def changed(source: Path, target: Path, **values: object) -> Path:
@@ -318,7 +315,7 @@ def test_a_record_cannot_steer_the_terminal(
 ) -> None:
     """Control characters of a record are shown as text."""
     edited = changed(finished.run_folder("label"), tmp_path / "edited", notes=["\x1b[2J\x1b]0;owned\x07 all is well"])
-    show(receipt.run(edited), as_json=False)
+    show(receipt.run(edited))
     printed = capsys.readouterr().out
     assert "\x1b" not in printed
     assert "\x07" not in printed

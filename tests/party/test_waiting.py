@@ -7,9 +7,9 @@ import pytest
 
 from plumbob.errors import TransportError
 from plumbob.net.greeting import Greeting
-from plumbob.party import status
+from plumbob.party import waiting
 from plumbob.party.conversation import conversation
-from plumbob.party.status import Waiting
+from plumbob.party.waiting import Waiting
 from plumbob.protocol.journal import SqliteJournal
 
 
@@ -75,8 +75,8 @@ class Nobody:
 
 def test_it_is_said_again_and_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line is soon forgotten: until the end there is another one every few seconds."""
-    monkeypatch.setattr(status, "SECONDS_BEFORE", 0.01)
-    monkeypatch.setattr(status, "SECONDS_BETWEEN", 0.01)
+    monkeypatch.setattr(waiting, "SECONDS_BEFORE", 0.01)
+    monkeypatch.setattr(waiting, "SECONDS_BETWEEN", 0.01)
     lines: list[str] = []
     journal = SqliteJournal(tmp_path / "journal.db")
     topic = Greeting(purpose="train")

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from plumbob import party
 from plumbob.errors import DataError, JournalError
 from plumbob.party.conversation import Conversation
-from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -128,15 +128,15 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
     assert before["status"].endswith(f"plumbob party forget {run}")
     results = organisations.run_folder("label") / "parties" / "label" / "part.json"
     part = results.read_bytes()
-    Home.open(home).forget(run)
+    party.forget(home, run)
     after = only_run(home)
     assert (after["status"].split(";")[0], after["keeps_secrets"]) == ("finished", False)
     # Nobody is waited for, and the results are as they were.
     assert start("label").result(PATIENCE).is_finished
     # What has nothing to forget, an emptied journal or none at all, is left alone whatever is said.
-    Home.open(home).forget(run, give_up=True)
+    party.forget(home, run, give_up=True)
     organisations.journal("label").unlink()
-    Home.open(home).forget(run, give_up=True)
+    party.forget(home, run, give_up=True)
     assert only_run(home)["status"] == after["status"]
     assert results.read_bytes() == part
     give_up_unfinished(organisations.home("features-2"), organisations.run_folder("features-2"))
@@ -144,7 +144,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
 
 def only_run(home: Path) -> dict[str, Any]:
     """What `party status` says of it."""
-    runs: Any = Home.open(home).status()["runs"]
+    runs: Any = party.status(home)["runs"]
     assert len(runs) == 1
     found: dict[str, Any] = runs[0]
     return found
@@ -154,14 +154,14 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     """A run that is not over goes only if that is said, never while a process is at work, and then as a whole."""
     assert str(only_run(home)["status"]).endswith(f"plumbob party forget {place.name} --give-up")
     with pytest.raises(DataError, match="has not finished; add --give-up"):
-        Home.open(home).forget(place.name)
+        party.forget(home, place.name)
     with pytest.raises(DataError, match="no run of this party has that name"):
-        Home.open(home).forget("../runs", give_up=True)
+        party.forget(home, "../runs", give_up=True)
     with (
         closing(SqliteJournal(place / JOURNAL)),
         pytest.raises(JournalError, match="another process is using this run"),
     ):
-        Home.open(home).forget(place.name, give_up=True)
+        party.forget(home, place.name, give_up=True)
     assert (place / JOURNAL).exists()
     # Another name of the same file shows what is left where it stood.
     left = home / "left"
@@ -169,6 +169,6 @@ def give_up_unfinished(home: Path, place: Path) -> None:
     with closing(sqlite3.connect(left)) as database:
         links = [data for (data,) in database.execute("SELECT value FROM facts WHERE name IN ('leaf', 'link')")]
     assert links
-    Home.open(home).forget(place.name, give_up=True)
+    party.forget(home, place.name, give_up=True)
     assert not place.exists()
     assert not any(data in left.read_bytes() for data in links)

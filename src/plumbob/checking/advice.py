@@ -7,6 +7,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.row_notes import loss_in_words
 from plumbob.checking.rules.remedies import ROW_EPSILON, Changes, small_delta
 from plumbob.plan import Plan
+from plumbob.plan.keys import USUAL
 from plumbob.privacy.price import NoisePrice
 
 WITHOUT_ARBITER = " without an arbiter among the parties"
@@ -29,15 +30,14 @@ def merged(remedies: Sequence[Changes]) -> Changes:
 
 def as_flags(changes: Mapping[str, Any], plan: Plan | None) -> str:
     """The keys as flags to type, beside the plan that they change."""
-    flags = " ".join(_flag(name.replace("_", "-"), value) for name, value in changes.items())
+    flags = " ".join(_flag(name, value) for name, value in changes.items())
     is_left_out = "protocol" in changes and plan is not None and plan.arbiter is not None
     return flags + (WITHOUT_ARBITER if is_left_out else "")
 
 
 def _flag(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return f"--{name}" if value else f"--no-{name}"
-    return f"--{name} {value:g}" if isinstance(value, float) else f"--{name} {value}"
+    written = f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else value
+    return f"--{name.replace('_', '-')} {written}" if name in USUAL else f"--set {name}={written}"
 
 
 def as_parameters(changes: Mapping[str, Any]) -> str:

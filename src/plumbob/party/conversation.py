@@ -29,7 +29,7 @@ from plumbob.errors import (
 from plumbob.net import Connection
 from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import ReliableLink
-from plumbob.party.status import Waiting, Watch
+from plumbob.party.waiting import Waiting, Watch
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
 

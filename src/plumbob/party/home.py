@@ -18,20 +18,15 @@ All files are the owner's alone. Nothing in it is shared but the certificate and
 """
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from plumbob.crypto.kernel import INSTRUCTIONS
-from plumbob.data.tables import ColumnChoices
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net.address import Address
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import (
-    VALID_DAYS,
     Certificate,
     Identity,
     Invitation,
@@ -44,25 +39,9 @@ from plumbob.net.identity import (
     write_private,
 )
 from plumbob.net.wire import Timeouts
+from plumbob.party import USUAL_DAYS
 from plumbob.party.passphrase import passphrase
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings, read_settings
-from plumbob.party.verbs import (
-    Align,
-    Doctor,
-    FolderVerb,
-    Forget,
-    Init,
-    Invite,
-    Predict,
-    Propose,
-    Renew,
-    Serve,
-    ShowStatus,
-    Sign,
-    Train,
-)
-from plumbob.terminal import printable
-from plumbob.verb import Caller
 
 if TYPE_CHECKING:
     from plumbob.party.sealing import Auditor
@@ -72,40 +51,6 @@ PEERS = "peers"
 ADDRESS = ".address"
 RUNS = "runs"
 LEDGER = "ledger.db"
-Given = ParamSpec("Given")
-
-
-def verb(kind: Callable[Given, FolderVerb]) -> Callable[Concatenate["Home", Given], "Outcome"]:
-    """A verb of `plumbob party` as a method: its fields are the parameters."""
-
-    def called(home: "Home", /, *values: Given.args, **named: Given.kwargs) -> Outcome:
-        return _outcome(replace(kind(*values, **named), home=home.folder))
-
-    called.__doc__ = kind.__doc__
-    return called
-
-
-def _outcome(asked: FolderVerb) -> "Outcome":
-    with asked.noted() as note:
-        result = asked.do(Caller.in_python(asked.verbose))
-        note(result)
-    return Outcome(result)
-
-
-class Outcome(dict[str, object]):
-    """A dictionary with the fields of the command's JSON; it prints as the command does."""
-
-    @property
-    def lines(self) -> list[str]:
-        """What the command prints."""
-        lines = self.get("lines", [])
-        return [str(line) for line in lines] if isinstance(lines, list) else []
-
-    def __repr__(self) -> str:
-        return "\n".join(map(printable, self.lines))
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
 
 
 class Home:
@@ -129,7 +74,7 @@ class Home:
         return f"Home({self.identity.name})"
 
     @classmethod
-    def create(cls, folder: Path, settings: HomeSettings, days: int = VALID_DAYS, passphrase: str = "") -> Self:
+    def create(cls, folder: Path, settings: HomeSettings, days: int = USUAL_DAYS, passphrase: str = "") -> Self:
         """A new party; raises IdentityError where there is one already."""
         identity = Identity.create(folder, settings.name, days=days, passphrase=passphrase)
         make_private_folder(folder / PEERS)
@@ -137,9 +82,9 @@ class Home:
         return cls._opened(folder, identity)
 
     @classmethod
-    def open(cls, folder: str | Path) -> Self:
+    def open(cls, home: "GivenHome") -> Self:
         """Open a party's folder; raises IdentityError or SettingsError with what to do."""
-        folder = Path(folder)
+        folder = folder_of(home)
         return cls._opened(folder, Identity.load(folder, passphrase))
 
     @classmethod
@@ -227,7 +172,7 @@ class Home:
         """The invitation that a peer needs to meet us."""
         return Invitation(self.identity.certificate, self.settings.dialled_at or None)
 
-    def renewed(self, days: int = VALID_DAYS) -> Self:
+    def renewed(self, days: int = USUAL_DAYS) -> Self:
         """The same party with a certificate that is valid from now on; the peers must join it again."""
         return self._opened(self.folder, self.identity.renewed(days))
 
@@ -255,69 +200,6 @@ class Home:
 
             raise no_attribute("plumbob.party.Home", name)
 
-    # The verbs of `plumbob party`, for notebooks and schedulers. Each opens the folder again, as a command does.
-
-    @classmethod
-    def init(
-        cls,
-        folder: str | Path,
-        name: str,
-        *,
-        data: str | Path = "",
-        id: str = "id",
-        label: str = "",
-        listen: str = "",
-        address: str = "",
-        proxy: str = "",
-        reading: ColumnChoices | None = None,
-        days: int = VALID_DAYS,
-    ) -> Self:
-        """Set up a party in a new folder: its key, its certificate and its settings.
-
-        A table that cannot be read is refused before anything is written; a UserWarning names what is still missing.
-        `settings.patience` and the limits on what is answered are in the folder's party.toml.
-        """
-        asked = Init(
-            name,
-            home=Path(folder),
-            listen=listen,
-            address=address,
-            proxy=proxy,
-            data=data or None,
-            id_words=[f"{name}={id}"],
-            label_column=label,
-            days=days,
-            reading=reading or ColumnChoices(),
-        )
-        for sentence in asked.do(Caller())["warnings"]:
-            warnings.warn(sentence, stacklevel=2)
-        return cls.open(Path(folder))
-
-    invite = verb(Invite)
-    renew = verb(Renew)
-    doctor = verb(Doctor)
-    sign = verb(Sign)
-    align = verb(Align)
-    train = verb(Train)
-    predict = verb(Predict)
-    serve = verb(Serve)
-    status = verb(ShowStatus)
-    forget = verb(Forget)
-
-    def propose(
-        self,
-        out: str | Path = "joint.toml",
-        *,
-        reading: ColumnChoices | None = None,
-        verbose: bool = True,
-        **keys: object,
-    ) -> Outcome:
-        """Draft a plan with the peers from everybody's tables, on all sides at once; `out` is the file to write.
-
-        `keys` change the plan's keys, at the party that has the label.
-        """
-        return _outcome(Propose(out, keys=keys, reading=reading, verbose=verbose, home=self.folder))
-
     def _refuse(self, invitation: Invitation, replace: bool) -> None:
         name, certificate = invitation.name, invitation.certificate
         if certificate == self.identity.certificate:
@@ -339,6 +221,15 @@ class Home:
         mistake = certificate.mistake_at(now())
         if mistake is not None:
             raise IdentityError(mistake)
+
+
+GivenHome = Home | str | Path
+"""A party's folder, opened or by its path."""
+
+
+def folder_of(home: GivenHome) -> Path:
+    """The folder itself."""
+    return home.folder if isinstance(home, Home) else Path(home)
 
 
 def _read_pinned(folder: Path) -> dict[str, Certificate]:

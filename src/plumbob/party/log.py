@@ -12,6 +12,7 @@ kind alone, because the words may name columns.
 """
 
 import getpass
+import inspect
 import json
 import logging
 import os
@@ -20,17 +21,22 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
+from plumbob.caller import Outcome
 from plumbob.errors import PlumbobError, PrivacyError, ProtocolError, TransportError
+from plumbob.party.given import GivenPlan, plan_of
+from plumbob.party.home import folder_of
 from plumbob.party.settings import SETTINGS_FILE, read_settings
 from plumbob.plan import Plan
-from plumbob.verb.flags import GivenPlan, plan_of
 
 LOG_FILE = "log.jsonl"
 STARTED, DONE, REFUSED, FAILED, INTERRUPTED = "started", "done", "refused", "failed", "interrupted"
 ROWS = ("rows", "training_rows", "size")  # Under which a verb's result counts them.
+
+Given = ParamSpec("Given")
 
 log = logging.getLogger("plumbob.party")
 
@@ -76,20 +82,32 @@ def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, wai
         _append(file, {**about, **entry.facts, "result": result, **told, **seconds})
 
 
-@contextmanager
-def logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Log a command, which hands over its result; a plan that it cannot read it refuses itself.
+def logged_verb(work: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
+    """The same verb, which writes into the log of its folder whoever calls it."""
+    signature = inspect.signature(work)
 
-    A folder that is not there yet has no log.
-    """
+    @wraps(work)
+    def called(*values: Given.args, **named: Given.kwargs) -> Outcome:
+        given = signature.bind(*values, **named).arguments
+        with _logged_verb(folder_of(given["home"]), work.__name__, given.get("plan")) as entry:
+            outcome = work(*values, **named)
+            entry.take(outcome)
+        return outcome
+
+    return called
+
+
+@contextmanager
+def _logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[LogEntry]:
+    """Log a verb; a plan that it cannot read it refuses itself. A folder that is not there yet has no log."""
     try:
         party = read_settings(folder / SETTINGS_FILE).name
         facts = {} if given is None else facts_of(plan_of(given), party)
     except (PlumbobError, OSError):
-        yield LogEntry().take
+        yield LogEntry()
         return
     with logged(folder, party, verb, facts) as entry:
-        yield entry.take
+        yield entry
 
 
 def facts_of(plan: Plan, party: str) -> dict[str, Any]:

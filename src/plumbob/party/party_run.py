@@ -22,7 +22,7 @@ from plumbob.party.conversation import (
 from plumbob.party.home import Home
 from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.signature import MessageSigner, PlanSignature
-from plumbob.party.status import Status, kept_up_to_date
+from plumbob.party.waiting import Status, kept_up_to_date
 from plumbob.plan import PROTOCOLS, Plan
 from plumbob.plan.file import marks_of
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer

@@ -12,7 +12,7 @@ from plumbob.party.conversation import Conversation
 from plumbob.party.party_run import PartyRun
 from plumbob.party.scores import keep_scores
 from plumbob.party.signature import swap_signatures
-from plumbob.party.status import Status
+from plumbob.party.waiting import Status
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import (
     HELD_OUT,

@@ -6,7 +6,6 @@ and the command line's flags follow from there.
 
 import difflib
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,17 +17,15 @@ from msgspec import Meta, Struct
 SECTIONS = ("parties", "data", "model", "opening", "privacy", "accountability", "tolerance", "study")
 USUAL = frozenset(
     (
-        *("title", "rows", "bins", "test_share", "epochs", "batch_size", "l2", "seed"),
+        *("rows", "bins", "test_share", "epochs", "batch_size", "l2"),
         *("open", "most_rows", "release", "noise", "epsilon", "evidence", "protocol"),
     )
 )
-"""The keys that most people change, so that `--help` shows their flags."""
+"""The keys that most people change, so that they have a flag of their own."""
 LARGEST_WHOLE = 2**63 - 1
 """A longer whole number is none that a plan could mean, and does not fit where it is calculated with."""
 LONGEST_LINE = 400
 LONGEST_VALUE = 60
-NAMED_KEY = re.compile(r'\b([a-z][a-z0-9_]+) = "?([\w.]+)"?')
-"""The form in which a meaning names another key with its value."""
 KINDS = {bool: "true or false", str: "one line of text", int: "a whole number", float: "a number"}
 BY_PROTOCOL: Any = None
 """The default of a study's field whose value depends on the protocol: nobody said anything yet."""
@@ -103,9 +100,8 @@ class SettingKey:
 
     @property
     def help(self) -> str:
-        """The help text of the key's flag: keys that the meaning names are flags there."""
-        text = NAMED_KEY.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", self.meaning)
-        return f"{text[:1].upper()}{text[1:]}".replace(" true", "")
+        """The help text of the key's flag."""
+        return f"{self.meaning[:1].upper()}{self.meaning[1:]}"
 
     def mistake(self, value: object) -> str | None:
         """What is wrong with this value, or None."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import plumbob
 from plumbob.checking.figures import Figures
 from plumbob.checking.study import whole_units
-from plumbob.commands.check import exit_code
+from plumbob.cli.check import code_of
 from plumbob.crypto import Encoded
 from plumbob.errors import DataError
 from plumbob.lab.attacks import NotApplicable
@@ -191,7 +191,7 @@ def test_an_attack_that_was_cut_short_settles_nothing(
     plan = plan_for((2, 3), protocol="exchange", epochs=2, batches="full")
     findings = redteam.audit(trained(plan), only=["label-chosen-rows"])
     assert redteam.cut_short(plan, 40, findings) == short
-    assert exit_code({"findings": [], "attacks_cut_short": short}, is_strict=False) == code
+    assert code_of({"findings": [], "attacks_cut_short": short}, is_strict=False) == code
 
 
 def test_those_in_doubt_are_chosen() -> None:

@@ -17,8 +17,8 @@ ROOM = 30
 PROGRAM = """
 import resource, sys
 from pathlib import Path
-from plumbob.lab.commands import PredictHere, TrainHere
-from plumbob.verb import Caller
+from plumbob.data import ColumnChoices
+from plumbob.lab.commands import TrainingHere, predict, train
 from plumbob.data import store
 from plumbob.plan import Plan
 from plumbob.lab import transcript
@@ -34,10 +34,9 @@ out.mkdir()
 def whole_job(name, features):
     data = [f"{party}={folder / name}-{party}.parquet" for party in ("label", "features")]
     plan = Plan.for_columns((features, features), protocol="clear", epochs=1, batch_size=500, seed=1)
-    (out / f"{name}.toml").write_text(plan.to_toml())
-    asked = TrainHere([str(out / f"{name}.toml")], out / name, data, ["id"], label_column="y", accept_leaks=True)
-    asked.do(Caller())
-    PredictHere([str(out / name)], data, ["id"], out=folder / "scores.csv").do(Caller())
+    asked = TrainingHere(plan, {}, data, "id", "y", ColumnChoices(), (), None, out / name, accept_leaks=True)
+    train.run(asked, quiet=True)
+    predict.predict(out / name, data, out=folder / "scores.csv", ids="id")
 
 whole_job("small", 3)
 status = Path("/proc/self/status").read_text().split()

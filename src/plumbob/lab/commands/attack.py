@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from plumbob.caller import Caller, Result
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import Agreement, agreements, figures_of_run, with_findings
 from plumbob.checking.findings import Findings
@@ -15,14 +16,13 @@ from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import budget_note
 from plumbob.lab.audit.redteam import cut_short, cut_short_sentence, names, not_run, refuse_unknown
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.commands import Audit, train
+from plumbob.lab.commands import TrainingHere, train
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
 from plumbob.report.attacked import conditions_table, kept_sentence
 from plumbob.report.run import partial_sentence
 from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
-from plumbob.verb import Caller, Result
 
 
 def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -31,8 +31,20 @@ def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], li
     return [word for word in words if word not in known], [*only, *(word for word in words if word in known)] or None
 
 
-def audit_run(asked: Audit, folder: Path, only: Sequence[str] | None, caller: Caller) -> Result:
+@dataclass(frozen=True)
+class Attacks:
+    """The attacks that somebody wants, and how much to show of what they find."""
+
+    only: Sequence[str] | None
+    """Their names; None for all."""
+    predicted: int | None
+    """Rows to be scored after training; None for as many as the plan allows."""
+    verbose: bool
+
+
+def audit_run(asked: Attacks, folder: Path, caller: Caller) -> Result:
     """Attack the run in this folder; its record and report then hold the findings."""
+    only = asked.only
     findings = audit(folder, only, caller.at, asked.predicted)
     truth = Truth.of(folder)
     old = RunFolder(folder).record()
@@ -57,13 +69,14 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
     return [*(finding for finding in kept if finding.attack not in asked), *new]
 
 
-def audit_plan(asked: Audit, paths: list[str], only: Sequence[str] | None, caller: Caller) -> Result:
+def audit_plan(asked: Attacks, training: TrainingHere, caller: Caller) -> Result:
     """Train, attack, score, report."""
-    plan, drafted = train.plan_for(asked, paths)
+    plan, drafted = train.plan_for(training)
+    only = asked.only
     # Before hours of training, not after them.
     refuse_unknown(only)
-    out, tell, verbose = asked.out, caller.at, asked.verbose
-    finished = train.carry_out(plan, drafted, asked, caller.quiet)
+    out, tell, verbose = training.out, caller.at, asked.verbose
+    finished = train.carry_out(plan, drafted, training, caller.quiet)
     findings = audit(finished, only, lambda words: tell(f"{plan.protocol}: {words}"), asked.predicted)
     truth = Truth.of(finished)
     record = file_findings(finished.record, truth, findings, out)
@@ -72,7 +85,7 @@ def audit_plan(asked: Audit, paths: list[str], only: Sequence[str] | None, calle
     agreement = [asdict(one) for one in compared]
     short = cut_short(truth.plan, truth.rows, findings)
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
-    shown = {**train.shown(record, asked), "headlines": findings.headlines.to_dict()}
+    shown = {**train.shown(record, training), "headlines": findings.headlines.to_dict()}
     result = {**shown, "agreement": agreement, **left}
     lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
     if verbose:

@@ -2,16 +2,13 @@
 
 import importlib.util
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbob.callbacks import Tell
+from plumbob.caller import Caller
 from plumbob.errors import DataError, PlumbobError
-from plumbob.lab.commands import OpenLab
 from plumbob.run_folder import RunFolder
-from plumbob.verb import Result
 
 if TYPE_CHECKING:
     from plumbob.lab.page.server import Lab
@@ -19,20 +16,22 @@ if TYPE_CHECKING:
 NEEDED = ("jinja2", "starlette", "uvicorn")
 
 
-def run(options: OpenLab, announce: Callable[[Result], None], tell: Tell) -> None:
+def run(folder: Path, port: int, opens: bool, caller: Caller) -> None:
     """Serve until Ctrl-C; the address is announced as soon as it can be opened."""
+    tell = caller.tell
     refuse_without_extra()
     # Late: the message above must come also where none of these can be imported.
     from plumbob.lab.page.guard import LabAccess
     from plumbob.lab.page.server import bound, serve
 
-    lab = lab_for(options.folder)
-    with bound(options.port) as listener:
+    lab = lab_for(folder)
+    with bound(port) as listener:
         gate = LabAccess(listener.getsockname()[1])
         lines = [f"The lab is open at {gate.address}"]
-        announce({"address": gate.address, "port": gate.port, "folder": str(options.folder), "lines": lines})
+        # Not even --quiet hides the address: without it nobody gets in.
+        caller.show({"address": gate.address, "port": gate.port, "folder": str(folder), "lines": lines})
         tell("Only this machine can reach it. Ctrl-C closes it.")
-        if options.opens:
+        if opens:
             _open_browser(gate.address)
         # Ctrl-C is how it is meant to end.
         with suppress(KeyboardInterrupt):

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from plumbob.caller import Result
+from plumbob.data.ids import IdColumns
 from plumbob.errors import BudgetExceededError, DataError
-from plumbob.lab.commands import Export, PredictHere
 from plumbob.lab.simulate import JointModel
 from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
@@ -15,17 +16,23 @@ from plumbob.plan import Plan
 from plumbob.protocol.openings import most_scored_rows
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
-from plumbob.verb import Result
-from plumbob.verb.flags import id_columns
 
 
-def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
+def predict(
+    folder: Path,
+    data: Sequence[str],
+    *,
+    out: Path,
+    ids: IdColumns = None,
+    gaps: Sequence[str] = (),
+    is_strict: bool = False,
+    data_dir: Path | None = None,
+) -> Result:
     """Predict with all parties' parts and new rows, which are here."""
     refuse_absent_parts(folder)
     model = JointModel.load(folder)
     label_party = model.plan.label_party.name
-    ids = id_columns(asked.id_words)
-    loaded = load_new_rows(model, data, ids, asked.data_dir, tuple(asked.gaps), asked.strict)
+    loaded = load_new_rows(model, data, ids, data_dir, tuple(gaps), is_strict)
     row_ids = loaded.tables[label_party].ids
     unusual = [
         line
@@ -37,7 +44,7 @@ def predict(folder: Path, data: list[str], asked: PredictHere) -> Result:
     scores = model.scores(loaded.tables)
     _keep_scored(RunFolder(folder), label_party, scored)
     remarks = [loaded.left_out, *loaded.summary_lines(model.plan), *unusual]
-    result = write_scores(asked.out, row_ids, scores, model.classes, remarks, model.plan, held_out)
+    result = write_scores(out, row_ids, scores, model.classes, remarks, model.plan, held_out)
     return {
         **result,
         "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen},
@@ -65,13 +72,11 @@ def _keep_scored(run: RunFolder, party: str, ids: Collection[str]) -> None:
     write_over(run.scored_file(party), "".join(f"{identity}\n" for identity in sorted(ids)).encode())
 
 
-def export_model(asked: Export) -> Result:
+def export_model(folder: Path, to: str, party: str | None, out: Path | None, scale: ScorecardScale) -> Result:
     """Write the file and say where it is."""
-    folder, party = asked.folder, asked.party
     refuse_absent_parts(folder, party)
-    scale = ScorecardScale(asked.base_score, asked.odds, asked.pdo)
-    target = export(folder, asked.to, party, asked.out, scale)
-    return {"out": str(target), "to": asked.to, "party": party, "lines": [str(target), *_lost_in_export(folder, party)]}
+    target = export(folder, to, party, out, scale)
+    return {"out": str(target), "to": to, "party": party, "lines": [str(target), *_lost_in_export(folder, party)]}
 
 
 def _lost_in_export(folder: Path, party: str | None) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from plumbob import datasets
+from plumbob.caller import Result
 from plumbob.checking.check import prices_of_noise
 from plumbob.checking.consent import refuse_leaks
 from plumbob.checking.filing import with_predictions
@@ -21,7 +22,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import column_names
 from plumbob.data.summary import class_in_words
 from plumbob.errors import DataError
-from plumbob.lab.commands import TrainingVerb
+from plumbob.lab.commands import TrainingHere
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, drafted_plan, files_by_party, load_tables
 from plumbob.lab.simulate.quality import assessed, keep_rows
@@ -36,17 +37,14 @@ from plumbob.report.progress import StepProgress
 from plumbob.report.results import lines_of, make_folder, write_report
 from plumbob.run_folder import RunFolder
 from plumbob.terminal import print_progress
-from plumbob.verb import Result
-from plumbob.verb.flags import id_columns, one_plan, refuse_nameless
-from plumbob.verb.plan_flags import plan_from
 
 HELD_OUT_KEY = b"held-out rows on one machine"
 """The key that draws held-out rows on one machine: they follow from the ids, so that two runs can be compared."""
 
 
-def run(asked: TrainingVerb, quiet: bool) -> Result:
+def run(asked: TrainingHere, quiet: bool) -> Result:
     """Train, compare, save and report. A plan that leaks is refused before anything is written, unless accepted."""
-    plan, drafted = plan_for(asked, asked.paths)
+    plan, drafted = plan_for(asked)
     _refuse_replacing(asked)
     loaded = load(plan, asked, drafted)
     # All data are here already: short keys and a model that remembers its rows give this machine nothing more.
@@ -56,7 +54,7 @@ def run(asked: TrainingVerb, quiet: bool) -> Result:
     return shown(_train(plan, loaded, asked, quiet).record, asked)
 
 
-def carry_out(plan: Plan, drafted: str, asked: TrainingVerb, quiet: bool) -> Run:
+def carry_out(plan: Plan, drafted: str, asked: TrainingHere, quiet: bool) -> Run:
     """Train and write the folder, whatever the plan leaks."""
     _refuse_replacing(asked)
     return _train(plan, load(plan, asked, drafted), asked, quiet)
@@ -68,7 +66,7 @@ def refuse_finished(out: Path) -> None:
         raise DataError(f"{out}: this folder holds {found}; choose another --out, or add --new to replace it")
 
 
-def _refuse_replacing(asked: TrainingVerb) -> None:
+def _refuse_replacing(asked: TrainingHere) -> None:
     """Refuse a folder with a finished run before any table is read."""
     if not asked.is_new:
         refuse_finished(asked.out)
@@ -86,24 +84,21 @@ def begin(plan: Plan, loaded: LoadedTables, out: Path, accepted_leaks: bool = Fa
     return begun
 
 
-def load(plan: Plan, asked: TrainingVerb, drafted: str) -> LoadedTables:
+def load(plan: Plan, asked: TrainingHere, drafted: str) -> LoadedTables:
     """All parties' tables, aligned; `drafted` says why the plan is encoded as it is, if it was drafted from them."""
-    ids, label, reading = id_columns(asked.id_columns), asked.label_column, asked.table.choices()
-    loaded = load_tables(plan, asked.sources, ids, label, asked.data_dir, reading, asked.test)
+    loaded = load_tables(plan, asked.sources, asked.ids, asked.label, asked.data_dir, asked.reading, asked.test)
     return replace(loaded, drafted=drafted)
 
 
-def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
+def plan_for(asked: TrainingHere) -> tuple[Plan, str]:
     """The plan in a file or from flags; from neither, one that fits the data, and why it is encoded as it is.
 
     For a data set its columns are cut up as usual. For files the plan is as `propose` drafts it: its parties are those
     of the files, the one whose file has the label's column first.
     """
-    refuse_nameless([*asked.data, *paths])
-    file, keys, label = one_plan(paths), asked.keys, asked.label_column
-    ids = id_columns(asked.id_columns)
-    if file is not None or "features" in keys or not asked.sources:
-        return plan_from(file, keys), ""
+    keys, label = asked.keys, asked.label
+    if asked.plan is not None:
+        return asked.plan, ""
     if asked.source != "files":
         split = datasets.usual_split(asked.source, asked.data_dir)
         return Plan.for_columns(list(split.values()), **keys).with_names(list(split)), ""
@@ -121,11 +116,11 @@ def plan_for(asked: TrainingVerb, paths: list[str]) -> tuple[Plan, str]:
             f"--data names one party only, {holders[0]}; expected two at least: add PARTY=FILE for each of the others"
         )
     names = [holders[0], *(party for party in files if party != holders[0])]
-    plan, drafted = drafted_plan(names, keys, asked.sources, ids, label, asked.table.choices(), asked.test)
+    plan, drafted = drafted_plan(names, keys, asked.sources, asked.ids, label, asked.reading, asked.test)
     return plan, "" if drafted is None else drafted.sentence
 
 
-def _train(plan: Plan, loaded: LoadedTables, asked: TrainingVerb, quiet: bool) -> Run:
+def _train(plan: Plan, loaded: LoadedTables, asked: TrainingHere, quiet: bool) -> Run:
     """Train, judge and save; a run that is interrupted leaves a record that says so, and begins again."""
     told, out = _told_beforehand(plan, loaded), asked.out
     make_folder(out)
@@ -207,7 +202,7 @@ def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
     return finished
 
 
-def shown(record: RunRecord, asked: TrainingVerb) -> Result:
+def shown(record: RunRecord, asked: TrainingHere) -> Result:
     """The result for people, and for programs."""
     places = {"out": str(asked.out), "report": str(RunFolder(asked.out).report_file), "data": asked.source}
     return {**places, **record.to_dict(), "lines": lines_of(record, asked.out)}

@@ -4,11 +4,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from plumbob.callbacks import Progress
+from plumbob.caller import IN_PYTHON, Caller, Outcome
 from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.align import remarks_on_ids
 from plumbob.data.ids import USUAL_OVERLAP, PackedIds, ids_in_words
-from plumbob.party.home import Home
+from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.home import GivenHome, Home
+from plumbob.party.log import logged_verb
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import (
@@ -18,14 +21,11 @@ from plumbob.party.rows import (
     own_ids,
     own_table,
 )
-from plumbob.party.status import Status
-from plumbob.party.verbs import Align
+from plumbob.party.waiting import Status
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.report.progress import StepProgress
-from plumbob.verb import Caller, Result
-from plumbob.verb.flags import plan_argument, plan_of
 
 ANOTHER_LIST = (
     "you have aligned with these parties before; two lists that differ by one person show whether that person is in "
@@ -34,47 +34,54 @@ ANOTHER_LIST = (
 LARGEST_MESSAGE = HEADER.size + max(CHUNK * POINT_BYTES, LONGEST_TEXT)
 
 
-def align(options: Align, caller: Caller) -> Result:
+@logged_verb
+def align(
+    home: GivenHome,
+    plan: GivenPlan,
+    *,
+    data: str | Path | None = None,
+    name: str = "",
+    at_least: int | None = None,
+    at_most: int | None = None,
+    jobs: int | None = None,
+    caller: Caller = IN_PYTHON,
+) -> Outcome:
     """Find the rows that all parties have; with `at_least`, only if there are at least that many."""
-    home, plan, tell = Home.open(options.home), plan_of(options.plan), caller.tell
+    opened, agreed, tell = Home.open(home), plan_of(plan), caller.tell
     # Before there is a folder for the session: a refusal leaves none.
-    refuse_strangers(home, plan)
-    name = checked_list_name(options.name)
-    table = (own_ids if name else own_table)(home, plan, options.data)
+    refuse_strangers(opened, agreed)
+    name = checked_list_name(name)
+    table = (own_ids if name else own_table)(opened, agreed, data)
     # Ids are all that is needed of it from here on, and they take less memory than its texts.
     table, shape = replace(table, columns=(), labels=None), ids_in_words(table.ids)
     ids = PackedIds.of(table.ids)
     for remark in remarks_on_ids(table):
         tell(remark)
     del table
-    place = PlanRuns(home, plan).make_alignment_folder(name)
-    party_run = replace(party_run_at(home, plan, None, place, LARGEST_MESSAGE, tell), list_name=name)
-    at_least = options.at_least
+    place = PlanRuns(opened, agreed).make_alignment_folder(name)
+    party_run = replace(party_run_at(opened, agreed, None, place, LARGEST_MESSAGE, tell), list_name=name)
     with StepProgress("align", caller.quiet) as progress, one_session(place) as journal:
         intersection = IntersectionOptions(
             None if at_least is None else lambda size: size >= at_least,
-            options.jobs,
+            jobs,
             # Three parties do not know how many steps it takes, so none is called the last one.
             lambda done, steps: progress(_Chunk(done, steps + 1), steps + 1),
-            most_ids=options.at_most,
+            most_ids=at_most or MOST_IDS,
         )
         found = intersect(party_run, ids, journal, intersection)
-    remarks = [ANOTHER_LIST] if names_kept(home, plan) else []
+    remarks = [ANOTHER_LIST] if names_kept(opened, agreed) else []
     if found.size < USUAL_OVERLAP * min(found.sizes.values()):
         remarks.append(f"few rows are in common; this file has {shape}: compare on the telephone how ids are written")
-    file = None if found.ids is None else keep_aligned(home, plan, found, name)
+    file = None if found.ids is None else keep_aligned(opened, agreed, found, name)
     result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
-        return {**result, "lines": [f"{_sizes(found)}; a party declined to continue, so no ids were revealed"]}
-    *lines, following = _lines(found, file, plan_argument(options.plan), options)
-    return {**result, "file": str(file), "lines": [*lines, *remarks, following]}
-
-
-def _lines(found: Alignment, file: Path, plan_file: str, options: Align) -> list[str]:
+        line = f"{_sizes(found)}; a party declined to continue, so no ids were revealed"
+        return Outcome({**result, "lines": [line]})
     lines = [_sizes(found), f"hash of their order, the same at every party: {found.order_hash}", str(file)]
-    data = f" --data {options.data}" if options.data else ""
-    step = f"predict {plan_file} --name {options.name}{data}" if options.name else f"sign {plan_file}"
-    return [*lines, f"next, on all sides: plumbob party {step}"]
+    from_file = f" --data {data}" if data else ""
+    step = f"predict {plan_argument(plan)} --name {name}{from_file}" if name else f"sign {plan_argument(plan)}"
+    lines = [*lines, *remarks, f"next, on all sides: plumbob party {step}"]
+    return Outcome({**result, "file": str(file), "lines": lines})
 
 
 def _sizes(found: Alignment) -> str:

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.callbacks import Tell
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Result
 from plumbob.counting import counted, decimal
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import DataError, PeerAwayError, PlumbobError, ScoresWaitError
@@ -21,7 +22,9 @@ from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
 from plumbob.party.gate import refuse_before_replay
-from plumbob.party.home import Home
+from plumbob.party.given import GivenPlan, plan_of
+from plumbob.party.home import GivenHome, Home
+from plumbob.party.log import logged_verb
 from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import aligned_before, aligned_table, checked_list_name, ids_only
@@ -33,14 +36,11 @@ from plumbob.party.scores import (
     unusual_lines,
     write_scores,
 )
-from plumbob.party.verbs import Align, Predict
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import HELD_OUT, Metrics, measured
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
-from plumbob.verb import Caller, Result
-from plumbob.verb.flags import plan_of
 
 TEST = "test"  # The name under which test rows are aligned.
 SECONDS_FOR_PEERS = 20.0
@@ -55,50 +55,80 @@ NEW_ROWS = (
 )
 
 
-def predict(options: Predict, tell: Tell) -> Result:
+@dataclass(frozen=True)
+class Wanted:
+    """What the label party wants to have scored, and where the scores go."""
+
+    out: Path
+    ids: Sequence[str] = ()
+    """Only these rows; empty for all."""
+    is_held_out: bool = False
+    """Only the rows that training held out."""
+    name: str = ""
+    """The name under which the rows were aligned."""
+    data: str | Path | None = None
+    """Their table, if it is not the one in the settings."""
+    is_strict: bool = False
+    seconds: float = SECONDS_FOR_PEERS
+
+    @property
+    def is_whole_list(self) -> bool:
+        """Whether these are all rows of training."""
+        return not (self.name or self.data or self.ids or self.is_held_out)
+
+
+@logged_verb
+def predict(
+    home: GivenHome,
+    plan: GivenPlan,
+    *,
+    ids: Sequence[str] = (),
+    data: str | Path | None = None,
+    name: str = "",
+    most_rows: int | None = None,
+    out: str | Path = "scores.csv",
+    strict: bool = False,
+    wait: float | None = None,
+    test: str | Path | None = None,
+    held_out: bool = False,
+    caller: Caller = IN_PYTHON,
+) -> Outcome:
     """Get scores of aligned rows at the label party; answer one session at the others."""
-    home, plan = Home.open(options.home), plan_of(options.plan)
-    if options.held_out:
-        _refuse_no_held_out(home, plan, options)
-    if options.test is None:
-        return _predict_aligned(home, plan, options, None, tell)
-    labels = _test_labels(home, plan, options)
-    aligning = Align(options.plan, home=options.home, name=TEST, data=options.test)
-    tell(align(aligning, Caller(tell))["lines"][0])
-    return _predict_aligned(home, plan, replace(options, name=TEST, data=options.test), labels, tell)
+    opened, agreed, labels = Home.open(home), plan_of(plan), None
+    name, seconds = checked_list_name(name), SECONDS_FOR_PEERS if wait is None else wait
+    wanted = Wanted(Path(out), ids, held_out, name, data, strict, seconds)
+    if held_out:
+        _refuse_no_held_out(opened, agreed, wanted, test)
+    if test is not None:
+        labels = _test_labels(opened, agreed, wanted, test)
+        wanted = replace(wanted, name=TEST, data=test)
+        caller.tell(align(home, plan, name=TEST, data=test, caller=caller).lines[0])
+    if opened.identity.name == agreed.label_party.name:
+        return Outcome(_ask(opened, agreed, wanted, labels, caller.tell))
+    return Outcome(answer_once(opened, agreed, wanted.name, wanted.data, most_rows, strict, caller.tell))
 
 
-def _predict_aligned(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
-    """Predict, and tell how good the scores are if labels of test rows are given, by id."""
-    if home.identity.name == plan.label_party.name:
-        return _ask(home, plan, options, labels, tell)
-    name = checked_list_name(options.name)
-    return answer_once(home, plan, name, options.data, options.most_rows, options.strict, tell)
-
-
-def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None, tell: Tell) -> Result:
-    """Ask for scores, as the label party."""
-    name = checked_list_name(options.name)
+def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, tell: Tell) -> Result:
+    """Ask for scores, as the label party; with labels of test rows, by id, also say how good the scores are."""
     refuse_strangers(home, plan)
     run = PlanRuns(home, plan).finished_run()
     part = ModelPart.load(run.part_file(home.identity.name))
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
-    table, absent = _table_to_predict(home, plan, part, name, options.data, options.strict)
+    table, absent = _table_to_predict(home, plan, part, wanted.name, wanted.data, wanted.is_strict)
     held_out = _held_out(home, plan, run)
-    if options.held_out:
+    if wanted.is_held_out:
         rows, absent = [row for row, identity in enumerate(table.ids) if held_out[identity]], list[str]()
-    elif options.ids:
-        rows, absent = _rows_asked(table, options.ids)
+    elif wanted.ids:
+        rows, absent = _rows_asked(table, wanted.ids)
     else:
         rows = list(range(len(table)))
-    is_whole_list = not (name or options.data or options.ids or options.held_out)
-    known = known_scores(run, home.identity.name) if is_whole_list else {}
+    known = known_scores(run, home.identity.name) if wanted.is_whole_list else {}
     asked = [row for row in rows if table.ids[row] not in known]
-    refuse_unwritable(Path(options.out))
-    meeting = SECONDS_FOR_PEERS if options.wait is None else options.wait
+    out = wanted.out
+    refuse_unwritable(out)
     party_run = replace(
-        _party_run(home, plan, table, name, meeting, tell), keeping=_keeping(home, plan, run, len(table))
+        _party_run(home, plan, table, wanted.name, wanted.seconds, tell), keeping=_keeping(home, plan, run, len(table))
     )
     try:
         with _evidence_if_used(party_run.keeping), one_session(party_run.folder) as journal:
@@ -106,14 +136,13 @@ def _ask(home: Home, plan: Plan, options: Predict, labels: dict[str, int] | None
     except PeerAwayError as error:
         raise PeerAwayError(f"{error} {IF_AWAY}") from None
     # Ids with what is predicted of them: nobody else's business.
-    out = Path(options.out)
     out.touch(mode=0o600)
     ids, answers = [table.ids[row] for row in rows], iter(found.tolist())
     scores = np.array([known[identity] if identity in known else next(answers) for identity in ids])
     remarks = [*_unusual(part, table), *_known_in_words(len(rows) - len(asked))]
     written: Result = write_scores(out, ids, scores, part.classes, remarks, plan, held_out, absent)
-    written["list"] = name
-    if options.held_out:
+    written["list"] = wanted.name
+    if wanted.is_held_out:
         keep_scores(run, home.identity.name, ids, scores.tolist())
         models = _models_on_held_out(aligned_table(home, plan), part, np.array(rows), log_odds(plan, scores), plan)
         return with_line({**written, "quality": {HELD_OUT: models}}, quality_in_words(HELD_OUT, models))
@@ -268,8 +297,8 @@ def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
     return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
 
 
-def _refuse_no_held_out(home: Home, plan: Plan, options: Predict) -> None:
-    if options.name or options.data is not None or options.ids or options.test is not None:
+def _refuse_no_held_out(home: Home, plan: Plan, wanted: Wanted, test: str | Path | None) -> None:
+    if wanted.name or wanted.data is not None or wanted.ids or test is not None:
         raise DataError("--held-out goes without --name, --data, --ids and --test: training chose those rows")
     if not plan.held_out(len(aligned_before(home, plan).ids)):
         raise DataError("--held-out: this plan holds out no row (test_share = 0), so there is none to judge it on")
@@ -288,17 +317,17 @@ def _models_on_held_out(
     return {"joint": measured(labels[held_out], odds), "local-only": measured(labels[held_out], X[held_out] @ alone)}
 
 
-def _test_labels(home: Home, plan: Plan, options: Predict) -> dict[str, int] | None:
+def _test_labels(home: Home, plan: Plan, wanted: Wanted, test: str | Path) -> dict[str, int] | None:
     """The labels by id, at the label party; read first, so that a file without any is refused before peers come."""
-    if options.name or options.data is not None or options.ids:
+    if wanted.name or wanted.data is not None or wanted.ids:
         raise DataError("--test goes without --name, --data and --ids: all rows of that file are aligned and judged")
     run = PlanRuns(home, plan).finished_run()
     if home.identity.name != plan.label_party.name:
         return None
     reading = replace(ids_only(home), positive=home.settings.reading.positive)
-    table = read_table(options.test or home.data_file, home.settings.id, home.settings.label, choices=reading)
+    table = read_table(test, home.settings.id, home.settings.label, choices=reading)
     if table.labels is None or table.classes != ModelPart.load(run.part_file(home.identity.name)).classes:
-        raise DataError(f"--test {options.test}: its labels have other classes than those of training; correct them")
+        raise DataError(f"--test {test}: its labels have other classes than those of training; correct them")
     return dict(zip(canonical_ids(table.ids), table.labels.tolist(), strict=True))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.callbacks import Tell
+from plumbob.caller import IN_PYTHON, Caller, Outcome
 from plumbob.checking.advice import offered_price
 from plumbob.checking.row_notes import loss_in_words
 from plumbob.checking.rules.remedies import ROW_EPSILON, small_delta
@@ -18,8 +19,9 @@ from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party.evidence import evidence_bytes
-from plumbob.party.home import Home
+from plumbob.party.home import GivenHome, Home
 from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
+from plumbob.party.log import logged_verb
 from plumbob.party.party_run import refuse_study
 from plumbob.party.plan_runs import open_journal
 from plumbob.party.proposal import DraftFor, Proposal
@@ -31,42 +33,53 @@ from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys
 from plumbob.privacy.rows import RowSpending
 from plumbob.protocol.row_noise import spending_of_a_run
 from plumbob.protocol.shares.shape import RunShape
-from plumbob.verb import Result
 
+NO_CHOICES = ColumnChoices()
 NO_SIZE = TableSize(1, 0, 1)
 """The size of a table that nobody has counted yet."""
 MOST_RUNS = 100
 """Up to how many runs are counted in words."""
 
 
-def propose(folder: Path, keys: Mapping[str, Any], reading: ColumnChoices, out: Path, tell: Tell) -> Result:
-    """Agree on a plan and write its file; shows what this party's own table gives under it."""
+@logged_verb
+def propose(
+    home: GivenHome,
+    out: str | Path = "joint.toml",
+    *,
+    reading: ColumnChoices = NO_CHOICES,
+    caller: Caller = IN_PYTHON,
+    **keys: Any,
+) -> Outcome:
+    """Agree on a plan with the peers, on all sides at once, and write its file.
+
+    `keys` change the plan's keys, at the party that has the label.
+    """
     refuse_study(keys.get("protocol", ""))
-    home = Home.open(folder)
-    home = _with_choices(home, reading)
-    own = whole_table(home)
+    out, opened = Path(out), _with_choices(Home.open(home), reading)
+    own = whole_table(opened)
     # Whoever names a column of weights wants them used.
     weighs = {} if own.weights is None else {"row_weights": True}
     drafts = _Drafts(own, {**weighs, **keys})
-    proposal = _prepare(home, drafts, out)
-    plan, reason = _agree_on_plan(home, proposal, tell)
+    proposal = _prepare(opened, drafts, out)
+    plan, reason = _agree_on_plan(opened, proposal, caller.tell)
     remark = "" if reason is None else reason.sentence
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(plan.to_toml(remark), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
     widths = ", ".join(f"{party.name} {party.features}" for party in plan.learners)
-    is_offered = bool(home.settings.label) and drafts.may_offer_noise
+    is_offered = bool(opened.settings.label) and drafts.may_offer_noise
     lines = [
         *summary.lines(),
         *([remark] if remark else []),
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         *([offer_in_words(plan, trained_rows(drafts.most_rows, plan))] if is_offered else []),
         *rows_in_words(plan, trained_rows(len(own), plan)),
-        *runs_in_words(plan, home.settings, trained_rows(len(own), plan)),
-        *evidence_in_words(plan, home, len(own)),
+        *runs_in_words(plan, opened.settings, trained_rows(len(own), plan)),
+        *evidence_in_words(plan, opened, len(own)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",
     ]
-    return {"plan": plan.to_dict(), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
+    fields = {"plan": plan.to_dict(), "hash": plan.hash(), "out": str(out), "table": summary.to_dict(), "lines": lines}
+    return Outcome(fields)
 
 
 def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
@@ -93,7 +106,7 @@ def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
         f"evidence is kept for {plan.days} days, at most about {room} here: your auditor can show that you "
         "kept to the protocol, and a party that sent a single other byte cannot. Whoever "
         "opens it reads, with a peer's traffic, every residual, weight and score of the run (--evidence none keeps "
-        "none, --days says how long)"
+        "none, --set days=N says how long)"
     )
     if plan.noise == "rows":
         yield (

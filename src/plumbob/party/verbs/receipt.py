@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from plumbob.caller import Outcome
 from plumbob.checking.filing import with_verdicts
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.study import noise_std
@@ -17,7 +18,7 @@ from plumbob.counting import counted
 from plumbob.errors import DataError, IdentityError, SettingsError
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.gate import kept_statement
-from plumbob.party.home import RUNS, Home
+from plumbob.party.home import RUNS, GivenHome, Home
 from plumbob.party.plan_runs import beginnings, is_met
 from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
 from plumbob.party.signature import verify_message
@@ -75,6 +76,22 @@ def _parsed(fingerprint: str) -> str:
             "ask the party for the one that plumbob party invite prints"
         )
     return " ".join(digits[start : start + 4] for start in range(0, 64, 4))
+
+
+def receipt(
+    folders: Sequence[Path],
+    *,
+    home: GivenHome | None = None,
+    fingerprints: Sequence[str] = (),
+    statement: Path | None = None,
+) -> Outcome:
+    """Everything that a run's record says about protection or, of several parties' folders, how they compare."""
+    known = KnownCertificates.given(None if home is None else Home.open(home), fingerprints)
+    fields = run(folders[0], known, statement) if len(folders) == 1 else compare(folders, known)
+    said = fields.get("statement")
+    is_cleared = said is None or (isinstance(said, Mapping) and said.get("honest") is True)
+    is_good = is_cleared and fields["consistent"] and (fields["verified"] or not fingerprints)
+    return Outcome(fields, 0 if is_good else 1)
 
 
 def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None = None) -> dict[str, object]:

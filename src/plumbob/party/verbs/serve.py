@@ -7,18 +7,18 @@ session and not the service.
 
 import math
 import time
+from pathlib import Path
 
 from plumbob.callbacks import Tell
+from plumbob.caller import IN_PYTHON, Caller, Outcome
 from plumbob.counting import counted
 from plumbob.errors import BudgetExceededError, CryptoError, DataError, ProtocolError, ScoresWaitError, TransportError
-from plumbob.party.home import Home
-from plumbob.party.log import facts_of, logged
+from plumbob.party.given import GivenPlan, plan_of
+from plumbob.party.home import GivenHome, Home
+from plumbob.party.log import facts_of, logged, logged_verb
 from plumbob.party.rows import checked_list_name, names_kept
-from plumbob.party.verbs import Serve
 from plumbob.party.verbs.predict import answer_once, turn_away_until_replayed
 from plumbob.plan import Plan
-from plumbob.verb import Result
-from plumbob.verb.flags import plan_of
 
 SECONDS_BETWEEN = (
     10.0  # After a session that failed: a port in use, or a peer that is not ready, need not be asked often.
@@ -27,23 +27,31 @@ SECONDS_AFTER_A_MISTAKE = 1.0  # Of a peer, in a session of answers: the next on
 WAITING = "waiting for "  # How the lines begin that a person in front of a terminal wants to see, and a log does not.
 
 
-def serve(options: Serve, tell: Tell) -> Result:
+@logged_verb
+def serve(
+    home: GivenHome,
+    plan: GivenPlan,
+    *,
+    data: str | Path | None = None,
+    name: str = "",
+    most_rows: int | None = None,
+    sessions: int | None = None,
+    caller: Caller = IN_PYTHON,
+) -> Outcome:
     """Answer one session after the other; what a peer does wrong ends a session and never the service."""
-    home, plan = Home.open(options.home), plan_of(options.plan)
-    _refuse_nothing_to_answer(home, plan)
-    events, name, own = _events(tell), checked_list_name(options.name), home.identity.name
-    sessions = rows = refused = 0
+    opened, agreed = Home.open(home), plan_of(plan)
+    _refuse_nothing_to_answer(opened, agreed)
+    events, name, own = _events(caller.tell), checked_list_name(name), opened.identity.name
+    answered = rows = refused = 0
     events(f"ready to answer the list {name}" if name else "ready to answer the list of training")
-    if others := [other for other in names_kept(home, plan) if other not in ("", name)]:
+    if others := [other for other in names_kept(opened, agreed) if other not in ("", name)]:
         events(f"not answered here, though aligned: {', '.join(others)}; each needs a service of its own, with --name")
-    while options.sessions is None or sessions + refused < options.sessions:
-        _wait_for_replay(home, plan, name, events)
+    while sessions is None or answered + refused < sessions:
+        _wait_for_replay(opened, agreed, name, events)
         try:
-            with logged(home.folder, own, "answer", facts_of(plan, own), waits=True) as entry:
-                answered = answer_once(
-                    home, plan, name, options.data, options.most_rows, False, events, meeting=math.inf
-                )
-                entry.take(answered)
+            with logged(opened.folder, own, "answer", facts_of(agreed, own), waits=True) as entry:
+                result = answer_once(opened, agreed, name, data, most_rows, False, events, meeting=math.inf)
+                entry.take(result)
         except BudgetExceededError as error:
             refused += 1
             events(f"refused: {error}")
@@ -51,11 +59,11 @@ def serve(options: Serve, tell: Tell) -> Result:
             events(f"no answer given: {error}")
             time.sleep(SECONDS_BETWEEN if isinstance(error, TransportError) else SECONDS_AFTER_A_MISTAKE)
         else:
-            sessions, rows = sessions + 1, rows + answered["rows"]
-            events(answered["lines"][-1])
-    line = f"answered {counted(rows, 'row')} in {counted(sessions, 'session')}"
+            answered, rows = answered + 1, rows + result["rows"]
+            events(result["lines"][-1])
+    line = f"answered {counted(rows, 'row')} in {counted(answered, 'session')}"
     more = f", refused {counted(refused, 'request')}" if refused else ""
-    return {"sessions": sessions, "rows": rows, "refused": refused, "lines": [line + more]}
+    return Outcome({"sessions": answered, "rows": rows, "refused": refused, "lines": [line + more]})
 
 
 def _wait_for_replay(home: Home, plan: Plan, name: str, events: Tell) -> None:

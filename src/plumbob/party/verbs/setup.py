@@ -1,63 +1,91 @@
 """`party init / renew / invite / join / doctor`: an organisation's identity, its peers, and whether all is ready."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from msgspec.structs import replace
-
+from plumbob.caller import IN_PYTHON, Caller, Outcome
 from plumbob.counting import percent
 from plumbob.data import Table, read_table
 from plumbob.data.align import remarks_on_ids
 from plumbob.data.summary import TableSummary, sizes_of, summarise
-from plumbob.data.tables import EncodingChoices
+from plumbob.data.tables import ColumnChoices, EncodingChoices
 from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
-from plumbob.party.doctor import OWN_ADDRESS, apart, examine, next_step, reach_of, remedy
-from plumbob.party.home import Home
+from plumbob.party import USUAL_DAYS
+from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.home import GivenHome, Home, folder_of
+from plumbob.party.log import logged_verb
 from plumbob.party.passphrase import NEW_VARIABLE, new_passphrase
+from plumbob.party.readiness import OWN_ADDRESS, WAIT_SECONDS, apart, examine, next_step, reach_of, remedy
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
-from plumbob.party.verbs import Doctor, Join
 from plumbob.plan.encodings import suggested_keys
-from plumbob.verb import Caller, Result
-from plumbob.verb.flags import plan_argument, plan_of
 
 MOST_EPSILON = 6.0
 """A new party's limit for all runs together: enough for two of the plans that `propose` drafts."""
+NO_CHOICES = ColumnChoices()
 
 
-def init(folder: Path, settings: HomeSettings, days: int, is_encrypted: bool = False) -> Result:
-    """Set up a new party and summarise its table; a table that cannot be read is refused first."""
-    table = _own_table(settings)
+@logged_verb
+def init(
+    home: GivenHome,
+    name: str,
+    *,
+    data: str | Path | None = None,
+    id: str = "id",
+    label: str = "",
+    listen: str = "",
+    address: str = "",
+    proxy: str = "",
+    reading: ColumnChoices = NO_CHOICES,
+    days: int = USUAL_DAYS,
+    passphrase: bool = False,
+) -> Outcome:
+    """Set up a party in a new folder: its key, its certificate and its settings.
+
+    A table that cannot be read is refused before anything is written. `settings.patience` and the limits on what is
+    answered are in the folder's party.toml.
+    """
+    settings = HomeSettings(
+        name=name,
+        listen=listen,
+        address=address,
+        proxy=proxy,
+        data=str(Path(data).resolve()) if data else "",
+        id=id,
+        label=label,
+        most_epsilon=MOST_EPSILON,
+    ).with_reading(reading)
+    folder, table = folder_of(home), _own_table(settings)
     summary, drafted = _summary(table)
-    label = None if table is None else _label(settings, table)
-    settings = replace(settings, most_epsilon=settings.most_epsilon or MOST_EPSILON)
+    predicted = None if table is None else _label(settings, table)
     if settings.data and not Path(settings.data).is_file():
         raise SettingsError(
             f"{settings.data}: there is no such file; nothing was set up. Correct --data, or leave it out"
         )
-    home = Home.create(folder, settings, days, new_passphrase() if is_encrypted else "")
+    made = Home.create(folder, settings, days, new_passphrase() if passphrase else "")
     missing = list(_missing(settings))
     lines = [
-        f"{home.identity.name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
+        f"{name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
         *missing,
-        *_fingerprint(home.identity.certificate),
+        *_fingerprint(made.identity.certificate),
         *([] if summary is None else ["your table, which stays here:", *summary.lines(), drafted]),
         *([] if table is None else remarks_on_ids(table)),
-        *([] if label is None else [label.line]),
+        *([] if predicted is None else [predicted.line]),
         "send this line to each peer, and join the line that it sends you (plumbob party join TOKEN):",
-        home.invitation().token(),
+        made.invitation().token(),
         "then, on all sides at once: plumbob party propose",
     ]
-    return {
+    fields = {
         "home": str(folder),
-        **_certificate_fields(home.identity.certificate),
-        "token": home.invitation().token(),
+        **_certificate_fields(made.identity.certificate),
+        "token": made.invitation().token(),
         "table": None if summary is None else summary.to_dict(),
-        "label": None if label is None else asdict(label),
+        "label": None if predicted is None else asdict(predicted),
         "warnings": missing,
         "lines": lines,
     }
+    return Outcome(fields)
 
 
 def _summary(table: Table | None) -> tuple[TableSummary | None, str]:
@@ -108,47 +136,52 @@ def _label(settings: HomeSettings, table: Table) -> Label | None:
     return Label(settings.label, positive, negative, float(table.labels.mean()))
 
 
-def renew(folder: Path, days: int) -> Result:
-    """Extend the certificate of the same key."""
-    home = Home.open(folder).renewed(days)
-    certificate = home.identity.certificate
+@logged_verb
+def renew(home: GivenHome, *, days: int = USUAL_DAYS, passphrase: bool = False) -> Outcome:
+    """Issue a new certificate for the same key or, with `passphrase`, only encrypt the key with another one."""
+    if passphrase:
+        return _encrypt_key(home)
+    renewed = Home.open(home).renewed(days)
+    certificate = renewed.identity.certificate
     lines = [
         f"{certificate.name}'s certificate holds until {certificate.valid_until:%Y-%m-%d}; key, peers and runs stay",
         *_fingerprint(certificate),
         "until they have joined the new invitation, your peers refuse you",
         "next: plumbob party invite; then each peer: plumbob party join TOKEN",
     ]
-    return {**_certificate_fields(certificate), "token": home.invitation().token(), "lines": lines}
+    return Outcome({**_certificate_fields(certificate), "token": renewed.invitation().token(), "lines": lines})
 
 
-def encrypt_key(folder: Path) -> Result:
+def _encrypt_key(home: GivenHome) -> Outcome:
     """Encrypt the key's file with a passphrase, or with another one."""
-    identity = Home.open(folder).identity
+    identity = Home.open(home).identity
     identity.encrypt(new_passphrase(NEW_VARIABLE))
-    return {"encrypted": True, "lines": [f"{identity.key_file}: encrypted; every command now needs the passphrase"]}
+    line = f"{identity.key_file}: encrypted; every command now needs the passphrase"
+    return Outcome({"encrypted": True, "lines": [line]})
 
 
-def invite(folder: Path) -> Result:
+def invite(home: GivenHome) -> Outcome:
     """Print our own invitation, alone on its line."""
-    home = Home.open(folder)
-    invitation, listens = home.invitation(), home.settings.listen
+    opened = Home.open(home)
+    invitation, listens = opened.invitation(), opened.settings.listen
     described = _certificate_fields(invitation.certificate)
     nowhere = (
         OWN_ADDRESS if listens else "this party does not listen, so peers must invite it with an address of theirs"
     )
     whence = f"peers dial {invitation.address}" if invitation.address else f"it has no address: {nowhere}"
     lines = [invitation.token(), *_fingerprint(invitation.certificate), whence]
-    return {"token": invitation.token(), "address": invitation.address, **described, "lines": lines}
+    return Outcome({"token": invitation.token(), "address": invitation.address, **described, "lines": lines})
 
 
-def join(asked: Join) -> Result:
-    """Pin the certificate of the peer that invites."""
-    invitation = Invitation.parse(asked.token)
-    home = Home.open(asked.home)
-    known = home.pinned.get(invitation.name)
+@logged_verb
+def join(home: GivenHome, token: str, *, address: str | None = None, replace: bool = False) -> Outcome:
+    """Accept a peer's invitation: from then on the peer must show the certificate in it."""
+    invitation = Invitation.parse(token)
+    before = Home.open(home)
+    known = before.pinned.get(invitation.name)
     is_renewal = known is not None and invitation.certificate.renews(known)
-    home = home.join(invitation, asked.address, replace=asked.replace)
-    reach, others = reach_of(home, invitation.name), list(apart(home, home.pinned))
+    opened = before.join(invitation, address, replace=replace)
+    reach, others = reach_of(opened, invitation.name), list(apart(opened, opened.pinned))
     missing = [f"{one.found}; {one.todo}" for one in (reach, *others) if one.todo]
     compare = (
         "read both to each other before anything is sent; then, on both sides: plumbob party doctor, to test the "
@@ -159,35 +192,44 @@ def join(asked: Join) -> Result:
         f"{invitation.name} is pinned; {reach.found}",
         *missing,
         *_fingerprint(invitation.certificate),
-        *_fingerprint(home.identity.certificate),
+        *_fingerprint(opened.identity.certificate),
         renewed if is_renewal else compare,
     ]
-    return {
+    fields = {
         "renewed": is_renewal,
         "peer": {
             **_certificate_fields(invitation.certificate),
-            "address": home.addresses.get(invitation.name),
+            "address": opened.addresses.get(invitation.name),
         },
-        "own": _certificate_fields(home.identity.certificate),
+        "own": _certificate_fields(opened.identity.certificate),
         "warnings": missing,
         "lines": lines,
     }
+    return Outcome(fields)
 
 
-def doctor(asked: Doctor, caller: Caller) -> Result:
+@logged_verb
+def doctor(
+    home: GivenHome,
+    plan: GivenPlan | None = None,
+    *,
+    peers: Sequence[str] = (),
+    wait: float = WAIT_SECONDS,
+    caller: Caller = IN_PYTHON,
+) -> Outcome:
     """Make every check; each is told as soon as it is made, because peers may take their time."""
-    home, plan = Home.open(asked.home), asked.plan
-    agreed = None if plan is None else plan_of(plan)
+    opened, agreed = Home.open(home), None if plan is None else plan_of(plan)
     lines: list[str] = []
     say = caller.say or lines.append
     checks = []
-    for check in examine(home, agreed, only=list(asked.peers), seconds=asked.wait, progress=caller.tell):
+    for check in examine(opened, agreed, only=peers, seconds=wait, progress=caller.tell):
         checks.append(check)
         say(check.line)
     is_ready = all(check.is_ok for check in checks)
-    step = next_step(home, agreed, plan_argument(plan or "PLAN")) if is_ready else remedy(checks)
+    step = next_step(opened, agreed, plan_argument(plan or "PLAN")) if is_ready else remedy(checks)
     say(f"{'ready' if is_ready else 'not ready'}; {step}")
-    return {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step, "lines": lines}
+    fields = {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step, "lines": lines}
+    return Outcome(fields, 0 if is_ready else 1)
 
 
 def _certificate_fields(certificate: Certificate) -> dict[str, object]:

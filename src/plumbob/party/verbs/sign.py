@@ -4,18 +4,18 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from plumbob.caller import Outcome
 from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.evidence import auditor_for
-from plumbob.party.home import Home
+from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.home import GivenHome, Home
+from plumbob.party.log import logged_verb
 from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import rows_kept_in
-from plumbob.party.verbs import Sign
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.openings import ASSUMED_ROWS
-from plumbob.verb import Result
-from plumbob.verb.flags import GivenPlan, plan_argument, plan_of
 
 NOT_ALIGNED_YET = (
     f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
@@ -23,7 +23,17 @@ NOT_ALIGNED_YET = (
 )
 
 
-def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
+@logged_verb
+def sign(
+    home: GivenHome,
+    plan: GivenPlan,
+    *,
+    accept_leaks: bool = False,
+    accept_cheating: bool = False,
+    accept_evidence: bool = False,
+    ask: Callable[[str, list[str]], bool] | None = None,
+    verbose: bool = False,
+) -> Outcome:
     """Sign a plan, and what this party accepts by name; UnsafePlanError where it must accept more.
 
     `ask` shows the lines, and may say no; without it the lines are among those of the result.
@@ -32,43 +42,46 @@ def sign(asked: Sign, ask: Callable[[str, list[str]], bool] | None) -> Result:
     from plumbob.checking.consent import consent_lines, refuse_unaccepted
     from plumbob.checking.findings import lines_of
 
-    home, plan, accepted = Home.open(asked.home), plan_of(asked.plan), asked.accepted
-    refuse_strangers(home, plan)
-    rows = plan.rows or rows_kept_in(home.folder, plan) or None
-    if (missing := unready_evidence(plan)) is not None:
+    opened, agreed = Home.open(home), plan_of(plan)
+    answers = {"leaks": accept_leaks, "cheating": accept_cheating, "evidence": accept_evidence}
+    accepted = [name for name in signature.ACCEPTED if answers[name]]
+    refuse_strangers(opened, agreed)
+    rows = agreed.rows or rows_kept_in(opened.folder, agreed) or None
+    if (missing := unready_evidence(agreed)) is not None:
         raise PlanError(missing)
-    if plan.has_evidence_of(home.identity.name):
-        auditor_for(home, plan)
-    findings = check(plan, rows)
-    refuse_unaccepted(plan, findings, accepted)
-    notes = _notes(plan, rows)
-    if asked.verbose:
+    if agreed.has_evidence_of(opened.identity.name):
+        auditor_for(opened, agreed)
+    findings = check(agreed, rows)
+    refuse_unaccepted(agreed, findings, accepted)
+    notes = _notes(agreed, rows)
+    if verbose:
         shown = [*lines_of(findings), "", *(f"note: {note}" for note in notes), ""]
     else:
         assumed = "" if rows else NOT_ALIGNED_YET
-        shown = [*consent_lines(plan, rows or ASSUMED_ROWS, findings, home.identity.name, assumed), ""]
-    shown[-1:-1] = auditors_in_words(plan)
+        shown = [*consent_lines(agreed, rows or ASSUMED_ROWS, findings, opened.identity.name, assumed), ""]
+    shown[-1:-1] = auditors_in_words(agreed)
     if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
-    file = signature.sign(home, plan, accepted)
-    few = few_of_drafted(asked.plan, plan, rows)
+    file = signature.sign(opened, agreed, accepted)
+    few = few_of_drafted(plan, agreed, rows)
     said = f" and accepted {', '.join(accepted)}" if accepted else ""
     lines = [
         *(shown if ask is None else []),
-        f"{home.identity.name} signed {plan.hash()}{said}",
+        f"{opened.identity.name} signed {agreed.hash()}{said}",
         *([few] if few else []),
-        _next(plan_argument(asked.plan), is_aligned=rows is not None),
+        _next(plan_argument(plan), is_aligned=rows is not None),
     ]
-    return {
-        "plan_hash": plan.hash(),
+    fields = {
+        "plan_hash": agreed.hash(),
         "signature": str(file),
-        **{f"accepted_{one}": one in accepted for one in signature.ACCEPTED},
+        **{f"accepted_{name}": answer for name, answer in answers.items()},
         "rows": rows or 0,
         "findings": [asdict(finding) for finding in findings],
         "headlines": findings.headlines.to_dict(),
         "notes": notes,
         "lines": lines,
     }
+    return Outcome(fields)
 
 
 def auditors_in_words(plan: Plan) -> list[str]:

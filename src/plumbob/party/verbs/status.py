@@ -4,31 +4,31 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from plumbob.caller import Outcome
 from plumbob.errors import DataError, JournalError, PlanError
 from plumbob.party import training
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import HEAD
-from plumbob.party.home import Home
+from plumbob.party.home import GivenHome, Home
+from plumbob.party.log import logged_verb
 from plumbob.party.plan_runs import is_met, journal_contents, open_journal
-from plumbob.party.status import Status, read_status
-from plumbob.party.verbs import Forget
+from plumbob.party.waiting import Status, read_status
 from plumbob.protocol.journal import JournalContents
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
-from plumbob.verb import Result
 
 SESSIONS = {"align": "alignment", "predict": "prediction"}
 SHOWN = ("step", "steps", "connected", "absent", "waiting_for")
 
 
-def status(folder: Path) -> Result:
+def status(home: GivenHome) -> Outcome:
     """List every run of this party, how far it is, and whom it waits for."""
-    home = Home.open(folder)
-    places = sorted(home.runs.glob("*"))
-    runs = [_run_fields(home, place) for place in places]
+    opened = Home.open(home)
+    places = sorted(opened.runs.glob("*"))
+    runs = [_run_fields(opened, place) for place in places]
     lines = [f"{_title(place)}: {run['status']}" for place, run in zip(places, runs, strict=True)]
     lines = lines or ["no run yet; to start one: plumbob party train PLAN"]
-    return {"party": home.identity.name, "runs": runs, "lines": lines}
+    return Outcome({"party": opened.identity.name, "runs": runs, "lines": lines})
 
 
 def _run_fields(home: Home, place: Path) -> dict[str, object]:
@@ -99,16 +99,17 @@ def _why_secrets(run: str, journal: JournalContents, is_finished: bool) -> str:
     )
 
 
-def forget(asked: Forget) -> Result:
+@logged_verb
+def forget(home: GivenHome, run: str, *, give_up: bool = False, evidence: bool = False) -> Outcome:
     """Erase a run's secrets; results stay, and a run without results is deleted."""
-    home, run = Home.open(asked.home), asked.run
-    place = next((place for place in home.runs.glob("*") if place.name == run), None)
+    place = next((place for place in Home.open(home).runs.glob("*") if place.name == run), None)
     if place is None:
         raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
-    if asked.evidence:
+    if evidence:
         return _forget_evidence(place)
     if not journal_contents(place).has_secrets:
-        return {"run": run, "kept_results": True, "lines": [f"{run}: keeps no secrets, there is nothing to forget"]}
+        line = f"{run}: keeps no secrets, there is nothing to forget"
+        return Outcome({"run": run, "kept_results": True, "lines": [line]})
     # The journal's lock: not under a process that is at work.
     with open_journal(place) as journal:
         if journal.fact(training.OVER) is not None:
@@ -116,7 +117,7 @@ def forget(asked: Forget) -> Result:
             line = (
                 f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
             )
-        elif asked.give_up:
+        elif give_up:
             # Overwritten first, if the disk has room for that: a file that is only removed can be brought back.
             with suppress(JournalError):
                 journal.forget()
@@ -124,10 +125,10 @@ def forget(asked: Forget) -> Result:
             line = f"{run}: given up and deleted; to begin again, type --new on all sides"
         else:
             raise DataError(f"{run} has not finished; add --give-up to delete it anyway (it cannot be resumed)")
-    return {"run": run, "kept_results": place.exists(), "lines": [line]}
+    return Outcome({"run": run, "kept_results": place.exists(), "lines": [line]})
 
 
-def _forget_evidence(place: Path) -> Result:
+def _forget_evidence(place: Path) -> Outcome:
     kept = [file.parent for file in place.rglob(HEAD)]
     for folder in kept:
         shutil.rmtree(folder)
@@ -136,4 +137,4 @@ def _forget_evidence(place: Path) -> Result:
         if kept
         else f"{place.name}: there is no evidence here"
     )
-    return {"run": place.name, "kept_results": True, "evidence_deleted": len(kept), "lines": [line]}
+    return Outcome({"run": place.name, "kept_results": True, "evidence_deleted": len(kept), "lines": [line]})

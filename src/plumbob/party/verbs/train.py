@@ -5,38 +5,52 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plumbob.callbacks import Tell
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Result
 from plumbob.counting import counted, seconds
 from plumbob.party import receipts, signature, training
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
-from plumbob.party.home import Home
+from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.home import GivenHome, Home
+from plumbob.party.log import logged_verb
 from plumbob.party.party_run import largest_message, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import RUN_ONCE, PlanRuns, beginnings, open_journal
 from plumbob.party.rows import aligned_table
 from plumbob.party.scores import quality_in_words
-from plumbob.party.verbs import Train
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.openings import most_scored_rows, shows_quality
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import RunFolder
-from plumbob.verb import Caller, Result
-from plumbob.verb.flags import plan_argument, plan_of
 
 if TYPE_CHECKING:
     from plumbob.party.evidence import Keeping
 
 
-def train(asked: Train, caller: Caller) -> Result:
-    """Take part in a run, from its beginning or from where it was interrupted."""
-    home, plan, tell = Home.open(asked.home), plan_of(asked.plan), caller.tell
+@logged_verb
+def train(home: GivenHome, plan: GivenPlan, *, new: bool = False, caller: Caller = IN_PYTHON) -> Outcome:
+    """Train with the peers, from the beginning or from where it was interrupted; `new` begins a run again."""
+    opened, agreed = Home.open(home), plan_of(plan)
+    record, run, rows = _trained(opened, agreed, new, caller)
+    result = _signed(opened, agreed, record, run)
+    has_room = has_room_for_all(opened, agreed, rows, beginnings(run))
+    lines = [
+        *result["lines"],
+        *held_out_in_words(agreed, rows),
+        *replay_in_words(agreed, opened.identity.name, run),
+        *next_commands(agreed, plan_argument(plan), rows, has_room),
+    ]
+    return Outcome({**result, "lines": lines})
+
+
+def _trained(home: Home, plan: Plan, is_new: bool, caller: Caller) -> tuple[RunRecord, RunFolder, int]:
+    """The record of the run, the run's folder, and how many rows were aligned."""
+    tell = caller.tell
     refuse_strangers(home, plan)
     signed = signature.own_signature(home, plan)
     table = aligned_table(home, plan)
-    if plan.seed:
-        tell(f"the plan fixes the seed ({plan.seed}): everybody knows batches and starting weights beforehand")
     rows = len(table)
-    run = PlanRuns(home, plan).open_run(asked.new)
+    run = PlanRuns(home, plan).open_run(is_new)
     party_run = party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell)
     keeping = _keeping(home, plan, run, rows) if plan.has_evidence_of(home.identity.name) else None
     run.plan_file.write_text(plan.to_toml(), encoding="utf-8")
@@ -46,12 +60,7 @@ def train(asked: Train, caller: Caller) -> Result:
     ):
         place = replace(party_run, signature=signed, keeping=keeping)
         _book(home, plan, journal, rows, tell)
-        record = training.train(place, journal, progress)
-    result = _signed(home, plan, record, run)
-    has_room = has_room_for_all(home, plan, rows, beginnings(run))
-    waiting = replay_in_words(plan, home.identity.name, run)
-    lines = [*result["lines"], *held_out_in_words(plan, rows), *waiting]
-    return {**result, "lines": [*lines, *next_commands(plan, plan_argument(asked.plan), rows, has_room)]}
+        return training.train(place, journal, progress), run, rows
 
 
 def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | None":
