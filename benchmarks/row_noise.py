@@ -20,10 +20,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.datasets import make_classification, make_friedman1, make_hastie_10_2
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    make_classification,
+    make_friedman1,
+    make_hastie_10_2,
+)
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
+from plumbob import datasets
 from plumbob.data import Table, table_from
 from plumbob.lab.simulate import train
 from plumbob.lab.simulate.files import common_rows, draft_for
@@ -99,6 +106,27 @@ def telco() -> Data:
     return frame.drop(columns="customerID"), y
 
 
+def loans() -> Data:
+    return of_classes(*datasets.load("loans", part="all"))
+
+
+def of_classes(X: NDArray[np.float64], y: NDArray[np.integer[Any]]) -> Data:
+    return pd.DataFrame(X, columns=[f"c{place}" for place in range(X.shape[1])]), y.astype(np.int64)
+
+
+def even_effects(rows: int, columns: int) -> Data:
+    """Every column acts evenly: there is nothing for bins to find."""
+    draw = np.random.default_rng(1)
+    X = draw.standard_normal((rows, columns))
+    y = X @ draw.standard_normal(columns) / np.sqrt(columns) + draw.logistic(size=rows) > 0
+    return of_classes(X, y)
+
+
+def digits() -> Data:
+    X, y = load_digits(return_X_y=True)
+    return of_classes(X, y % 2)
+
+
 def of_numbers(X: NDArray[np.float64], y: NDArray[np.float64]) -> Data:
     return pd.DataFrame(X, columns=[f"c{place}" for place in range(X.shape[1])]), (y > np.median(y)).astype(np.int64)
 
@@ -109,6 +137,10 @@ TABLES: dict[str, Callable[[], Data]] = {
     "telco": telco,
     "friedman": lambda: of_numbers(*make_friedman1(30_000, noise=2.0, random_state=1)),
     "sphere": lambda: of_numbers(*make_hastie_10_2(30_000, random_state=1)),
+    "even effects": lambda: even_effects(30_000, 16),
+    "loans": loans,
+    "digits": digits,
+    "breast-cancer": lambda: of_classes(*load_breast_cancer(return_X_y=True)),
     "clusters": lambda: of_numbers(
         *make_classification(
             30_000, 16, n_informative=8, n_redundant=2, n_clusters_per_class=3, flip_y=0.1, random_state=1

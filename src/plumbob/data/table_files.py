@@ -110,7 +110,8 @@ def _opened(file: Path, is_head: bool = False) -> Iterator[Cells]:
     try:
         with ExitStack() as stack:
             if name.endswith(PARQUET_ENDINGS):
-                cells = _cells_of_parquet(stack.enter_context(parquet.ParquetFile(file, memory_map=True)))
+                # Not mapped: a mapped file's pages would stay in memory, all columns together.
+                cells = _cells_of_parquet(stack.enter_context(parquet.ParquetFile(file)))
             elif name.endswith(FEATHER_ENDINGS):
                 cells = _cells_of(stack.enter_context(pa.memory_map(str(file))))
             else:
