@@ -15,9 +15,8 @@ from plumbob.data.ids import hash_of_ids
 from plumbob.errors import CryptoError, DataError, RemoteProtocolError
 from plumbob.protocol.account import HASH_BYTES, hash_fields
 from plumbob.protocol.alignment import Alignment, AlignmentParty
-from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.points import SortedPoints
+from plumbob.protocol.points import Blinder, SortedPoints
 from tests.protocol.support import Wire, changing, seated
 from tests.protocol.test_alignment import ANNA, BERT, THREE, TWO, played, split
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.crypto import SYSTEM_RANDOMNESS, Draws
+from plumbob.crypto import Draws
 from plumbob.errors import PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import Hello, Session, SessionPurpose, agree, agree_pair_masks, greet
@@ -17,8 +17,7 @@ from plumbob.protocol.openings import PairMasks
 from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, together
 
 IDS = ("anna", "bert", "carl")
-TWO = plan_for((2, 3), protocol="exchange", seed=0, key_bits=768)
-THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
+TWO, THREE = plan_for((2, 3), seed=0), plan_for((2, 2, 1), seed=0)
 
 
 def agreements(plan: Any, wire: Wire | None = None, ids: dict[str, Sequence[str]] | None = None) -> dict[str, Any]:
@@ -47,40 +46,34 @@ def test_a_plans_seed_is_everybodys_seed() -> None:
     assert not wire.bodies(Kind.SEED_SHARE)
 
 
-def test_the_purpose_is_part_of_the_identity() -> None:
-    """From the same nonces, a session to predict is another one than a session to train."""
+def drawn_from(label: int, features: int, purpose: SessionPurpose = "train") -> dict[str, Any]:
+    """What two parties agree on that draw from these roots."""
+    draws = {"label": Draws.begin(bytes([label]) * 32), "features": Draws.begin(bytes([features]) * 32)}
+    return together(seated(TWO, draws=draws), partial(agree, ids=IDS, purpose=purpose))
+
+
+def test_every_share_and_the_purpose_make_another_session() -> None:
+    """One party's draw alone changes the joint seed, and the same nonces for another purpose another session."""
+    assert len({drawn_from(*roots)["label"].seed for roots in ((1, 2), (1, 3), (4, 2))}) == 3
     purposes: tuple[SessionPurpose, ...] = ("train", "predict", "align")
-    identities = {
-        together(seated(TWO, draws=constant(1, 2)), partial(agree, ids=IDS, purpose=purpose))["label"].identity
-        for purpose in purposes
-    }
-    assert len(identities) == 3
+    assert len({drawn_from(1, 2, purpose)["label"].identity for purpose in purposes}) == 3
 
 
-def constant(label: int, features: int) -> dict[str, Draws]:
-    """Draws of two parties from these roots."""
-    return {"label": Draws.begin(bytes([label]) * 32), "features": Draws.begin(bytes([features]) * 32)}
-
-
-def test_every_share_moves_the_seed() -> None:
-    """One party's draw alone changes the joint seed: nobody chooses it alone."""
-    seeds = {
-        together(seated(TWO, draws=constant(*roots)), partial(agree, ids=IDS))["label"].seed
-        for roots in ((1, 2), (1, 3), (4, 2))
-    }
-    assert len(seeds) == 3
+def test_one_nonce_for_two_parties_is_refused() -> None:
+    """A party that repeats another's nonce is not let in: the session would not be fresh for both."""
+    end = drawn_from(0, 0)["label"]
+    assert isinstance(end, RemoteProtocolError)
+    assert "sent a nonce that another party has" in str(end)
 
 
 def test_nobody_reveals_before_all_have_committed() -> None:
     """A party that keeps its commitment back sees nobody's share."""
-    wire = Wire(lambda source, _target, message: b"" if (source, message.kind) == HELD_BACK else None)
+    held_back = "features", Kind.SEED_COMMITMENT
+    wire = Wire(lambda source, _target, message: b"" if (source, message.kind) == held_back else None)
     ends = agreements(THREE, wire)
     assert all(isinstance(end, PlumbobError) for end in ends.values())
     assert not wire.bodies(Kind.SEED_SHARE, sender="label")
     assert not wire.bodies(Kind.SEED_SHARE, sender="features-2")
-
-
-HELD_BACK = ("features", Kind.SEED_COMMITMENT)
 
 
 def test_another_share_than_committed_is_refused() -> None:
@@ -145,7 +138,7 @@ def test_a_greeting_that_differs_is_refused(wire: Wire, words: str) -> None:
 
 def test_another_plan_makes_another_session() -> None:
     """On a network the connection's greeting names what differs; here nothing that follows fits."""
-    plans = {"label": TWO, "features": TWO.replace(learning_rate=0.2)}
+    plans = {"label": TWO, "features": TWO.replace(epochs=3)}
     for end in agreements(plans).values():
         assert isinstance(end, RemoteProtocolError)
 
@@ -162,13 +155,6 @@ def test_an_echo_confirms_nothing() -> None:
     """Who has other rows cannot pass by sending our own confirmation back."""
     ends = agreements(TWO, mirroring(Kind.CONFIRMATION), ids={"features": ("x", "y", "z")})
     assert isinstance(ends["label"], RemoteProtocolError)
-
-
-def test_one_nonce_for_two_parties_is_refused() -> None:
-    """A party that repeats another's nonce is not let in: the session would not be fresh for both."""
-    end = together(seated(TWO, draws=constant(0, 0)), partial(agree, ids=IDS))["label"]
-    assert isinstance(end, RemoteProtocolError)
-    assert "sent a nonce that another party has" in str(end)
 
 
 SESSION = Session(b"\x05" * 32, b"seed")
@@ -199,11 +185,3 @@ def test_a_point_of_small_order_is_refused(point: bytes) -> None:
     end = pair_keys(changing(Kind.PAIR_KEY, lambda _: point))["label"]
     assert isinstance(end, RemoteProtocolError)
     assert str(end).startswith("features: its pair key")
-
-
-def test_nothing_secret_prints() -> None:
-    """A participant and a session show neither keys nor seeds."""
-    participant = seated(TWO)["label"]
-    participant.open_chain(b"identity", b"seed")
-    shown = repr(participant) + repr(Session(b"identity", b"seed")) + repr(SYSTEM_RANDOMNESS)
-    assert "seed'" not in shown

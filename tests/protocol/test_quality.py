@@ -11,26 +11,20 @@ from plumbob.lab.simulate.training import run_together
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import judged_at_home, run_to_its_quality, weights_alone
-from plumbob.protocol.party import TrainingParty
+from plumbob.protocol.party import TrainingParty, party_at
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
 
-SHARES = {"protocol": "shares", "epochs": 2}
 RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 3), {"protocol": "exchange"}),
-    ((2, 2, 1), {"protocol": "exchange"}),
     ((2, 3), {"protocol": "arbiter"}),
-    ((2, 3), SHARES),
-    ((2, 3), {**SHARES, "open": "never"}),
-    ((2, 2, 1), SHARES),
-    ((2, 2, 1), {**SHARES, "open": "never"}),
+    ((2, 3), {}),
+    ((2, 2, 1), {"open": "never"}),
 ]
 
 
 @pytest.mark.parametrize(("split", "keys"), RUNS, ids=str)
 def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...], keys: dict[str, Any]) -> None:
     """In every protocol only the label party gets them, and they are those of the finished model."""
-    from plumbob.protocol.party import party_at
-
     plan = plan_for(split, **{"epochs": 1, **keys}, test_share=0.3)
     X, y = made_up(rows=60, columns=plan.columns)
     wire = Wire()
@@ -68,9 +62,7 @@ def test_the_fit_at_home_is_that_of_scikit_learn() -> None:
 
 def test_a_label_party_without_columns_has_nothing_alone() -> None:
     """Its own model then says the same of every row."""
-    from plumbob.protocol.party import party_at
-
-    plan = plan_for((0, 5), protocol="exchange", epochs=1, test_share=0.25)
+    plan = plan_for((0, 5), epochs=1, test_share=0.25)
     X, y = made_up(columns=5)
     participants, tables = seated(plan), tables_for(plan, X, y)
     parties = {name: party_at(participant, tables[name]) for name, participant in participants.items()}

@@ -34,12 +34,11 @@ from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data.ids import PackedIds, hash_of_ids
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol.account import hash_fields
-from plumbob.protocol.blinding import Blinder
 from plumbob.protocol.channel import Channel, said_by
 from plumbob.protocol.handshake import confirm, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.points import SortedPoints, are_sorted, shuffled
+from plumbob.protocol.points import Blinder, SortedPoints, are_sorted, shuffled
 
 CHUNK = 1 << 14
 """Ids of one message. Each message is a synced write on both sides: short ones take longer than the work."""
