@@ -6,7 +6,7 @@ from plumbob.checking import filing
 from plumbob.checking.filing import agreements, predictions
 from plumbob.plan import Plan
 from plumbob.record import Finding
-from plumbob.report.attacked import kept_sentence
+from plumbob.report.attacked import agreement_sentence
 
 PLAN = Plan.for_columns((2, 3), protocol="exchange", batch_size=16)
 
@@ -40,7 +40,7 @@ def test_disagreements_come_first_and_in_words(monkeypatch: pytest.MonkeyPatch) 
         predictions(PLAN, 40), [finding("leaks"), finding("leaks", "label-other"), finding("leaks", "label-new")]
     )
     assert [one.attack for one in items] == ["label-other", "label-new", "label-toy"]
-    assert kept_sentence(items).startswith("1 of 3 verdicts")
+    assert agreement_sentence(items).startswith("1 of 3 verdicts")
     assert "check said blocked, the red team found leaks; more than predicted" in str(items[0])
     assert "check said nothing" in str(items[1])
 

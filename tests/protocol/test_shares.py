@@ -18,7 +18,7 @@ from scipy.stats import chisquare, kstest
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.checking.check import check
-from plumbob.checking.filing import with_predictions
+from plumbob.checking.filing import judgement_of_run, with_predictions
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import Engine, MaskedOpening, Pairs, local
 from plumbob.errors import DataError, DivergenceError, PlanError, PlumbobError
@@ -37,7 +37,6 @@ from plumbob.protocol.shares.products import Pass
 from plumbob.protocol.shares.shape import PULLED, SIGMOID, RunShape, most_opened_bits
 from plumbob.protocol.shares.training import SharesParty
 from plumbob.report.receipt import keys_in_words
-from plumbob.report.run import judged
 from tests.crypto.lattice.support import to_floats
 from tests.crypto.support import seeded
 from tests.protocol.support import (
@@ -544,6 +543,6 @@ def test_the_receipt_says_whom_it_holds_for() -> None:
     assert f"sees {shape.masked_numbers:,} masked numbers" in why
     assert f"reads up to {shape.most_bits_behind_a_mask} bits of each number" in why
     assert {one.assumes for one in found if one.attack == "masked-shares"} == {"cheating"}
-    headlines = judged(with_predictions(record)).headlines
+    headlines = judgement_of_run(with_predictions(record)).headlines
     assert any("masked-shares" in line.attacks for line in headlines.cheating.lines)
     assert not any("masked-shares" in line.attacks for line in headlines.honest.lines)

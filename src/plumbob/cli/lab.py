@@ -146,7 +146,7 @@ def audit(
 
     paths, sources = told_apart(words, data)
     # Of `--only a b`, the second name arrives among the words.
-    paths, attacks = attack.told_apart(paths, only or ())
+    paths, attacks = attack.split_words(paths, only or ())
     asked = attack.Attacks(attacks, predicted, verbose)
     if not any(Path(path).is_dir() for path in paths):
         training = training_of(paths, sources, keys, id, label, table, test, data_dir, out, jobs, accept_leaks, new)

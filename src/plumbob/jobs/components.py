@@ -23,7 +23,7 @@ from plumbob.jobs.reading import (
     batch,
     flag,
     number,
-    shown,
+    short_text,
     whole,
     word,
 )
@@ -78,7 +78,7 @@ SCORED = "When training ends, the guest gets the score of every row that was tra
 def _remarks(given: Settings) -> tuple[str, ...]:
     """What the values mean beside a plan's keys; FATE's own sentence comes last."""
     found = (
-        sentence.format(shown(given[key]))
+        sentence.format(short_text(given[key]))
         for key, applies, sentence in REMARKS
         if given.has(key) and given[key] is not None and applies(given[key])
     )
@@ -302,7 +302,7 @@ def _shares(given: Settings) -> Meaning:
     for key, usual in (("regression", "logistic"), ("link", "logit"), ("distribution", "bernoulli")):
         if given.has(key) and given[key] != usual:
             raise PlanError(
-                f"{given.component.name} with {key} {shown(given[key])} is another model; expected a logistic "
+                f"{given.component.name} with {key} {short_text(given[key])} is another model; expected a logistic "
                 "regression, or a generalised linear model with link Logit and distribution Bernoulli"
             )
     keys = {**_keys(given), "sigmoid": "taylor", "protocol": "hess" if given.component is HESS else "spu"}

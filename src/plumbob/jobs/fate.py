@@ -21,7 +21,7 @@ from plumbob.jobs.reading import (
     listed,
     mapping,
     parse_version,
-    shown,
+    short_text,
     tables,
     version_read,
 )
@@ -222,7 +222,7 @@ def _dag_version(tree: Tree, stated: SystemVersion | None) -> Read:
     schema = tree.get("schema_version")
     try:
         parse_version(str(schema))
-        return version_read(stated, Read("version", shown(schema), "file", "schema_version"))
+        return version_read(stated, Read("version", short_text(schema), "file", "schema_version"))
     except PlanError:
         return version_read(stated, Read("version", "2.x", "assumed", "the file has a 2.x DAG"))
 
@@ -248,7 +248,7 @@ def _parties(roles: Any) -> Parties:
     """The parties from pairs such as (guest, [9999]), as text."""
     ids: dict[str, list[str]] = {}
     for role, given in roles:
-        ids.setdefault(str(role).lower(), []).extend(shown(identity) for identity in listed(given))
+        ids.setdefault(str(role).lower(), []).extend(short_text(identity) for identity in listed(given))
     return Parties(*(tuple(ids.get(role, ())) for role in ("guest", "host", "arbiter")))
 
 

@@ -16,7 +16,7 @@ from plumbob.checking.rules.gradients import FROM_SUMS
 from plumbob.checking.rules.keys import KEYS as KEYS_ATTACK
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, ORDER
 from plumbob.jobs.components import FL_VERTICAL
-from plumbob.jobs.reading import Job, shown
+from plumbob.jobs.reading import Job, short_text
 from plumbob.plan import PROFILE_BITS, PROTOCOLS, Plan
 from plumbob.record import Finding
 
@@ -36,7 +36,7 @@ def judge(job: Job, plan: Plan, positives: float | None = None) -> Findings:
     if job.may_be_fixed and plan.batches == "reshuffled":
         findings = _worse(findings, judge_figures(replace(figures, plan=plan.replace(batches="fixed"))))
     own = [*_unprotected(job, plan), *_arbiter(job, plan), *_scores(job, plan)]
-    others = [judged for finding in findings for judged in _about_keys(plan, finding)]
+    others = [found for finding in findings for found in _about_keys(plan, finding)]
     # Our flags mean nothing to the other system.
     advised = (
         replace(one, fix=advice(job, plan.protocol, one.attack, one.stage), changes={})
@@ -103,15 +103,15 @@ def _arbiter(job: Job, plan: Plan) -> Iterator[Finding]:
         return
     for identity in sorted(set(job.parties.arbiter) & set(job.parties.label)):
         why = (
-            f"Party {shown(identity)} is both guest and arbiter: it holds the key, and each host sends it an encrypted "
-            "score for every row of every batch, so it can read them all."
+            f"Party {short_text(identity)} is both guest and arbiter: it holds the key, and each host sends it an "
+            "encrypted score for every row of every batch, so it can read them all."
         )
         for name in features:
             yield _leak("arbiter-key", label, name, "scores", why, ARBITER_REFERENCE)
     for identity, name in zip(job.parties.features, features, strict=False):
         if identity in job.parties.arbiter:
             why = (
-                f"Party {shown(identity)} is both host and arbiter: it holds the key, and the guest sends it an "
+                f"Party {short_text(identity)} is both host and arbiter: it holds the key, and the guest sends it an "
                 "encrypted residual for every row of every batch, so it can read every label."
             )
             yield _leak("arbiter-key", name, label, "labels", why, ARBITER_REFERENCE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plumbob.errors import PlanError
-from plumbob.jobs.reading import Job, Read, shown
+from plumbob.jobs.reading import Job, Read, short_text
 from plumbob.plan import PROFILE_BITS, Plan
 
 ASSUMED_COLUMNS = 10
@@ -49,7 +49,7 @@ def _contradictions(job: Job, flags: Mapping[str, Any]) -> list[str]:
     """Flags that contradict the job: the verdict is then about another job than the file's."""
     different = [name for name, value in flags.items() if name in job.keys and job.keys[name] != value]
     return [
-        f"{name}: the job says {shown(job.keys[name])}, judged with {shown(flags[name])} because you said so."
+        f"{name}: the job says {short_text(job.keys[name])}, judged with {short_text(flags[name])} because you said so."
         for name in different
     ]
 
@@ -58,10 +58,10 @@ def plan_to_move(job: Job, flags: Mapping[str, Any]) -> Moved:
     """A safe plan for the same parties and columns."""
     features, job = _features(job, flags)
     others = {name: value for name, value in flags.items() if name != "features"}
-    kept = {name: job.keys[name] for name in KEPT if name in job.keys}
+    same = {name: job.keys[name] for name in KEPT if name in job.keys}
     safe = {"protocol": "shares", "open": "never"}
     try:
-        plan = Plan.for_columns(features, title=f"moved from {job.system}", **{**safe, **kept, **others})
+        plan = Plan.for_columns(features, title=f"moved from {job.system}", **{**safe, **same, **others})
     except PlanError as error:
         raise PlanError(f"{error}\nthe job cannot move as it is; change what the line names by a flag") from error
     return Moved(plan, tuple(_differences(job, plan)))
@@ -73,8 +73,8 @@ def _differences(job: Job, plan: Plan) -> list[str]:
         now = getattr(plan, name)
         if name not in ("test_only_keys", "sigmoid", "unmasked_gradients_for_the_arbiter") and now != before:
             reason = f": {REASONS[name]}" if name in REASONS else ""
-            value = "a public rule" if name == "epochs" and now == 0 else shown(now)
-            lines.append(f"{name}: {shown(before)} in the job, {value} here{reason}")
+            value = "a public rule" if name == "epochs" and now == 0 else short_text(now)
+            lines.append(f"{name}: {short_text(before)} in the job, {value} here{reason}")
     if job.has_arbiter:
         lines.append("arbiter: the job needs one, the plan does not")
     return lines

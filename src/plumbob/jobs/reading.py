@@ -37,7 +37,7 @@ class Read:
         """The printed sentence about this value."""
         taken = "" if self.taken_as is None else f", taken as {self.taken_as}"
         where = f": {self.where}" if self.where else ""
-        return f"{self.key} = {shown(self.value)}{taken}  ({self.source}{where})"
+        return f"{self.key} = {short_text(self.value)}{taken}  ({self.source}{where})"
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ def parse_version(text: str) -> SystemVersion:
 # From what a file may hold to a value. YAML gives texts, and FATE and SecretFlow take numbers in quotes.
 
 
-def shown(value: Any) -> str:
+def short_text(value: Any) -> str:
     """A value on one short line."""
     text = value if isinstance(value, str) else repr(value)
     text = "".join(letter if letter.isprintable() else "?" for letter in text)
@@ -365,7 +365,7 @@ def whole(where: str, value: Any) -> int:
             raise ValueError
         return int(number)
     except (TypeError, ValueError, OverflowError):
-        raise PlanError(f"{where}: expected a whole number in the job file, got {shown(value)}") from None
+        raise PlanError(f"{where}: expected a whole number in the job file, got {short_text(value)}") from None
 
 
 def number(where: str, value: Any) -> float:
@@ -376,14 +376,14 @@ def number(where: str, value: Any) -> float:
             raise ValueError
         return result
     except (TypeError, ValueError, OverflowError):
-        raise PlanError(f"{where}: expected a number in the job file, got {shown(value)}") from None
+        raise PlanError(f"{where}: expected a number in the job file, got {short_text(value)}") from None
 
 
 def flag(where: str, value: Any) -> bool:
     """True or false, also where the file writes it as text; nothing is false."""
     text = word(where, value)
     if text not in (*TRUE, *FALSE):
-        raise PlanError(f"{where}: expected true or false in the job file, got {shown(value)}")
+        raise PlanError(f"{where}: expected true or false in the job file, got {short_text(value)}")
     return text in TRUE
 
 
@@ -393,7 +393,7 @@ TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off", "none")
 def word(where: str, value: Any) -> str:
     """A name in lower case; `none` for nothing."""
     if isinstance(value, Mapping | list):
-        raise PlanError(f"{where}: expected a name in the job file, got {shown(value)}")
+        raise PlanError(f"{where}: expected a name in the job file, got {short_text(value)}")
     text = str(value).strip().lower()
     return "none" if text in ("", "null", "~") else text
 

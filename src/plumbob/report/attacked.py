@@ -44,7 +44,7 @@ def red_team(record: RunRecord) -> RedTeam | None:
         findings=findings_table(findings),
         reasons=list(reasons(findings)),
         conditions=conditions_table(findings),
-        kept=kept_sentence(compared) if compared else "",
+        kept=agreement_sentence(compared) if compared else "",
         broken=[str(item) for item in compared if not item.is_kept],
         agreement=agreement_table(compared),
     )
@@ -116,7 +116,7 @@ def agreement_table(items: Sequence[Agreement]) -> PageTable:
     return PageTable(["attack", "predicted", "found", "so", "by", "against", "target"], rows)
 
 
-def kept_sentence(items: Sequence[Agreement]) -> str:
+def agreement_sentence(items: Sequence[Agreement]) -> str:
     """A sentence on how often `check` was right."""
-    kept = sum(item.is_kept for item in items)
-    return f"{kept} of {len(items)} verdicts came out as `check` had predicted from the plan alone."
+    right = sum(item.is_kept for item in items)
+    return f"{right} of {len(items)} verdicts came out as `check` had predicted from the plan alone."

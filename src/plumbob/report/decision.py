@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.filing import judgement
+from plumbob.checking.filing import judgement, judgement_of_run
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.words import joined_names, sentence, spoken_names
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
-from plumbob.report.run import judged, warnings
+from plumbob.report.run import warnings
 from plumbob.report.templates import page_of, shortened
 
 MOST_NAMES = 3
@@ -57,7 +57,7 @@ def decision_on_plan(plan: Plan, findings: Sequence[Finding], version: str) -> D
 
 def decision_on_run(record: RunRecord, known: PlanJudgement | None = None) -> DecisionSheet:
     """The sheet after a run: what was found or, where nobody attacked it, what the plan lets expect."""
-    plan, known = record.parsed_plan, known or judged(record)
+    plan, known = record.parsed_plan, known or judgement_of_run(record)
     return DecisionSheet(
         title=_title(plan),
         about=about(plan, record.rows),

@@ -74,11 +74,11 @@ class StepProgress:
             self._before, self._started = batch.done, now
             self._bar.reset(self._task, total=1.0)
         self.reached, self.steps = batch.step, steps
-        told = f"{self.noun} {batch.step} of {steps}" + (f", {batch.told}" if batch.told else "")
-        self._bar.update(self._task, completed=batch.done, description=printable(f"{self.title}: {told}"))
+        words = f"{self.noun} {batch.step} of {steps}" + (f", {batch.told}" if batch.told else "")
+        self._bar.update(self._task, completed=batch.done, description=printable(f"{self.title}: {words}"))
         if not self._console.is_terminal and (now - self._said >= SECONDS_BETWEEN_LINES or batch.step == steps):
             self._said = now
-            self.say(f"{self.title}: {told}{self._left(batch, now)}")
+            self.say(f"{self.title}: {words}{self._left(batch, now)}")
 
     def _left(self, batch: Step, now: float) -> str:
         """The time that is left, once a step of this start was timed; none after the last one."""

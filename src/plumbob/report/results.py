@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from plumbob.checking.filing import judgement_of_run
 from plumbob.counting import decimal
 from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.decision import summary_of
 from plumbob.report.quality import quality_table, with_interval
-from plumbob.report.run import judged, page_of, summary, warnings
+from plumbob.report.run import page_of, summary, warnings
 from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
 
@@ -18,7 +19,7 @@ SHOWN_METRICS = ("auc", "log_loss")
 
 def write_report(record: RunRecord, out: Path) -> None:
     """Write the report and the decision sheet beside the record."""
-    judgement = judged(record)
+    judgement = judgement_of_run(record)
     RunFolder(out).keep_pages(page_of(record, judgement), summary_of(record, judgement))
 
 
@@ -28,14 +29,14 @@ def lines_of(record: RunRecord, out: Path) -> list[str]:
     for rows, models in record.quality.items():
         lines += as_text(quality_table(rows, models, SHOWN_METRICS))
     word = "Verdict" if record.findings else "Predicted verdict"
-    verdict = [f"{word} {judged(record).headlines.in_short}."] if record.findings or record.predicted else []
+    verdict = [f"{word} {judgement_of_run(record).headlines.in_short}."] if record.findings or record.predicted else []
     return [*lines, *record.remarks, *verdict, f"Report: {RunFolder(out).report_file}"]
 
 
 def short_lines(record: RunRecord, out: Path) -> list[str]:
     """Lines on how good the model is, and where the page is."""
-    told = [f"AUC, {rows}: {', '.join(_aucs(models))}" for rows, models in record.quality.items()]
-    return [*warnings(record), *told, f"Report: {RunFolder(out).report_file}"]
+    aucs = [f"AUC, {rows}: {', '.join(_aucs(models))}" for rows, models in record.quality.items()]
+    return [*warnings(record), *aucs, f"Report: {RunFolder(out).report_file}"]
 
 
 def _aucs(models: Mapping[str, Mapping[str, float | None]]) -> Iterator[str]:

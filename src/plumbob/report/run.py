@@ -91,14 +91,9 @@ def page_of(record: RunRecord, known: PlanJudgement | None = None) -> str:
     return templates.page_of("run.html", run_page(record, known))
 
 
-def judged(record: RunRecord) -> PlanJudgement:
-    """By the rules of `check`."""
-    return judgement_of_run(record)
-
-
 def run_page(record: RunRecord, known: PlanJudgement | None = None) -> RunPage:
     """A run's page as values."""
-    known = known or judged(record)
+    known = known or judgement_of_run(record)
     found = record.findings or record.predicted
     is_work_shown = record.is_encrypted and bool(record.parties)
     return RunPage(

@@ -37,8 +37,8 @@ def clean(text: str) -> str:
 
 def page_of(template: str, page: "DataclassInstance", package: str = "plumbob.report") -> str:
     """A page as HTML: its fields are the names that its template, of that package, may use."""
-    shown = {field.name: getattr(page, field.name) for field in fields(page)}
-    return environment(package).get_template(template).render(**shown)
+    content = {field.name: getattr(page, field.name) for field in fields(page)}
+    return environment(package).get_template(template).render(**content)
 
 
 @cache

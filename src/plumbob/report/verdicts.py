@@ -48,13 +48,13 @@ def pairs_table(plan: Plan, findings: Sequence[Finding]) -> PageTable | None:
     if len(plan.parties) > FEW_PARTIES or not findings:
         return None
     rows = [
-        [sentence(by), about, *(reached(worst.get(assumes)) for assumes in ASSUMPTIONS)]
+        [sentence(by), about, *(rate_in_words(worst.get(assumes)) for assumes in ASSUMPTIONS)]
         for (by, about), worst in pairs_of(plan, findings).items()
     ]
     return PageTable(["who", "about", *HEADINGS.values()], rows, REACHED)
 
 
-def reached(one: Finding | None) -> str:
+def rate_in_words(one: Finding | None) -> str:
     """The verdict and, where it was measured, how much and, in brackets, what needs no attack."""
     if one is None or one.verdict not in JUDGED:
         return "-"

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from plumbob import datasets
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
-from plumbob.lab.simulate.quality import assessed, epoch_weights
+from plumbob.lab.simulate.quality import epoch_weights, with_quality
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import measured
 
@@ -30,7 +30,7 @@ def trained(plan: Plan) -> tuple[Run, LoadedTables]:
 def test_models_side_by_side_on_the_test_part() -> None:
     """A data set's own test part is what all three models are judged on, and pooling is scikit-learn's result."""
     run, loaded = trained(clear_plan())
-    record = assessed(run, loaded.tables, loaded.test).record
+    record = with_quality(run, loaded.tables, loaded.test).record
     models = record.quality["test part"]
     assert set(models) == MODELS
     assert record.test_rows == 114
@@ -49,7 +49,7 @@ def test_models_side_by_side_on_the_test_part() -> None:
 def test_held_out_rows_are_not_trained_on() -> None:
     """Without a test part the held-out rows are used, as many as the plan says."""
     run, loaded = trained(clear_plan(test_share=0.2))
-    record = assessed(run, loaded.tables).record
+    record = with_quality(run, loaded.tables).record
     assert set(record.quality) == {"held-out rows"}
     assert (record.rows, record.test_rows) == (364, 91)
 
@@ -57,7 +57,7 @@ def test_held_out_rows_are_not_trained_on() -> None:
 def test_training_rows_are_called_so() -> None:
     """With neither, the rows are the training rows and the record says so."""
     run, loaded = trained(clear_plan())
-    record = assessed(run, loaded.tables).record
+    record = with_quality(run, loaded.tables).record
     assert set(record.quality) == {"training rows"}
     assert record.test_rows == 0
 
@@ -79,7 +79,7 @@ def test_epochs_end_at_the_final_weights(keys: dict[str, object]) -> None:
         walked = list(epoch_weights(plan, run.transcripts[name], part.penalties(plan.l2)))
         assert len(walked) == plan.epochs
         np.testing.assert_allclose(walked[-1], run.transcripts[name].weights, atol=1e-12)
-    record = assessed(run, loaded.tables, loaded.test).record
+    record = with_quality(run, loaded.tables, loaded.test).record
     assert [epoch["epoch"] for epoch in record.epochs] == list(range(1, plan.epochs + 1))
     last = {name: value for name, value in record.epochs[-1].items() if name != "epoch"}
     assert last == pytest.approx(record.quality["test part"]["joint"])
@@ -89,7 +89,7 @@ def test_shares_have_no_epochs() -> None:
     """Nobody knows a weight before the end there, so there is nothing to show by epoch."""
     plan = Plan.for_columns((15, 15), epochs=1)
     run, loaded = trained(plan)
-    record = assessed(run, loaded.tables, loaded.test).record
+    record = with_quality(run, loaded.tables, loaded.test).record
     assert record.epochs == []
     assert set(record.quality["test part"]) == MODELS
 
@@ -98,7 +98,7 @@ def test_label_party_without_columns() -> None:
     """Alone it can only know how frequent the classes are: an AUC of one half."""
     plan = Plan.for_columns((0, 30), protocol="clear", batch_size=64, seed=3)
     run, loaded = trained(plan)
-    local = assessed(run, loaded.tables, loaded.test).record.quality["test part"]["local-only"]
+    local = with_quality(run, loaded.tables, loaded.test).record.quality["test part"]["local-only"]
     assert local["auc"] == 0.5
     assert local["accuracy"] == local["majority"]
 

@@ -19,13 +19,13 @@ from plumbob.lab.audit.truth import Truth
 from plumbob.lab.commands import TrainingHere, train
 from plumbob.record import Finding, RunRecord
 from plumbob.report import results
-from plumbob.report.attacked import conditions_table, kept_sentence
+from plumbob.report.attacked import agreement_sentence, conditions_table
 from plumbob.report.run import partial_sentence
 from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
 
 
-def told_apart(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:
+def split_words(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:
     """(paths, names of attacks or None for all): of `--only a b`, the second name arrives among the words."""
     known = names() if only else []
     return [word for word in words if word not in known], [*only, *(word for word in words if word in known)] or None
@@ -85,11 +85,19 @@ def audit_plan(asked: Attacks, training: TrainingHere, caller: Caller) -> Result
     agreement = [asdict(one) for one in compared]
     short = cut_short(truth.plan, truth.rows, findings)
     left = {"attacks_not_run": left_out, "attacks_cut_short": short}
-    shown = {**train.shown(record, training), "headlines": findings.headlines.to_dict()}
-    result = {**shown, "agreement": agreement, **left}
+    result = {
+        **train.result_of(record, training),
+        "headlines": findings.headlines.to_dict(),
+        "agreement": agreement,
+        **left,
+    }
     lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
     if verbose:
-        lines += [*([kept_sentence(compared), ""] if compared else []), *record.notes, *results.lines_of(record, out)]
+        lines += [
+            *([agreement_sentence(compared), ""] if compared else []),
+            *record.notes,
+            *results.lines_of(record, out),
+        ]
     else:
         lines += [*results.short_lines(record, out), _more(findings, compared)]
     return {**result, "lines": lines}
@@ -100,9 +108,9 @@ def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], 
     filed = with_findings(record, findings)
     disagreements = [str(one) for one in agreements(filed.predicted, findings) if not one.is_kept]
     # Once each, however often a run is attacked.
-    told = [*said(SaidWhere.NOTES, figures_of_run(filed)), budget_note(truth.plan, truth.rows)]
-    notes = dict.fromkeys([*filed.notes, *told, *disagreements])
-    filed = replace(filed, notes=list(notes))
+    notes = [*said(SaidWhere.NOTES, figures_of_run(filed)), budget_note(truth.plan, truth.rows)]
+    all_notes = dict.fromkeys([*filed.notes, *notes, *disagreements])
+    filed = replace(filed, notes=list(all_notes))
     RunFolder(folder).keep(filed)
     results.write_report(filed, folder)
     return filed
@@ -112,21 +120,21 @@ def lines_of(findings: Findings, is_partial: bool, verbose: bool) -> list[str]:
     """Findings for people: both headlines; if verbose, the table, reasons, and theory beside practice."""
     if not findings:
         return ["no attack was run"]
-    told = headlines(findings, findings.figures, is_partial=is_partial)
+    blocks = headlines(findings, findings.figures, is_partial=is_partial)
     if not verbose:
         plan = findings.figures.plan if findings.figures else None
-        return [*([] if plan is None or plan.kind.is_encrypted else told.honest.agreed[:1]), *short_lines(told)]
+        return [*([] if plan is None or plan.kind.is_encrypted else blocks.honest.agreed[:1]), *short_lines(blocks)]
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
-    return [*findings_lines(findings, told), *theory, ""]
+    return [*findings_lines(findings, blocks), *theory, ""]
 
 
 def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
     """What shows the rest, and how many findings are not what the plan alone says."""
     words = Counter(one.word for one in compared if not one.is_kept)
-    told = ", ".join(f"{number} {word}" for word, number in sorted(words.items(), reverse=True))
-    told = told.replace(" than predicted,", ",")
-    return f"--verbose shows the {counted(len(findings), 'finding')} in full{f' ({told})' if told else ''}."
+    counts = ", ".join(f"{number} {word}" for word, number in sorted(words.items(), reverse=True))
+    counts = counts.replace(" than predicted,", ",")
+    return f"--verbose shows the {counted(len(findings), 'finding')} in full{f' ({counts})' if counts else ''}."
 
 
 def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ from plumbob.errors import DataError
 from plumbob.lab.commands import TrainingHere
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, drafted_plan, files_by_party, load_tables
-from plumbob.lab.simulate.quality import assessed, keep_rows
+from plumbob.lab.simulate.quality import keep_rows, with_quality
 from plumbob.party.home import LEDGER
 from plumbob.party.ledger import SpendingLedger
 from plumbob.plan import Plan, suggestion
@@ -51,7 +51,7 @@ def run(asked: TrainingHere, quiet: bool) -> Result:
     labelled = loaded.tables[plan.label_party.name]
     positives = None if labelled.labels is None else float(labelled.labels.mean())
     refuse_leaks(plan, len(labelled), asked.accept_leaks, [KEYS, OWN_WEIGHTS], positives)
-    return shown(_train(plan, loaded, asked, quiet).record, asked)
+    return result_of(_train(plan, loaded, asked, quiet).record, asked)
 
 
 def carry_out(plan: Plan, drafted: str, asked: TrainingHere, quiet: bool) -> Run:
@@ -122,20 +122,20 @@ def plan_for(asked: TrainingHere) -> tuple[Plan, str]:
 
 def _train(plan: Plan, loaded: LoadedTables, asked: TrainingHere, quiet: bool) -> Run:
     """Train, judge and save; a run that is interrupted leaves a record that says so, and begins again."""
-    told, out = _told_beforehand(plan, loaded), asked.out
+    beforehand, out = _lines_beforehand(plan, loaded), asked.out
     make_folder(out)
     # Whoever wants no progress still wants to know whom the model does not see.
     for line in filter(None, [*loaded.remarks, loaded.left_out]):
         print_progress(Console(stderr=True), line)
     with StepProgress(plan.protocol, quiet, plan.step_nouns[0]) as progress:
-        for line in filter(None, told):
+        for line in filter(None, beforehand):
             progress.say(line)
         begun = begin(plan, loaded, out, asked.accept_leaks)
         spent = _book_rows(plan, loaded, out)
-        with marked(begun, RunFolder(out), progress):
+        with mark_unfinished(begun, RunFolder(out), progress):
             trained = train(plan, loaded.tables, jobs=asked.jobs, progress=progress, held_out_key=HELD_OUT_KEY)
-        finished = assessed(trained, loaded.tables, loaded.test)
-        noted = replace(
+        finished = with_quality(trained, loaded.tables, loaded.test)
+        record = replace(
             finished.record,
             notes=[*finished.record.notes, *spent],
             remarks=[
@@ -144,12 +144,12 @@ def _train(plan: Plan, loaded: LoadedTables, asked: TrainingHere, quiet: bool) -
             ],
             predicted_class=str(trained.model.classes[1]),
         )
-        finished = replace(finished, record=noted)
+        finished = replace(finished, record=record)
         keep_rows(finished, loaded, RunFolder(out))
         return _save(finished, RunFolder(out), asked.accept_leaks)
 
 
-def _told_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
+def _lines_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
     """Lines on what each party's table gives, and what whoever waits for the model should know."""
     rows = len(loaded.tables[plan.label_party.name])
     label = loaded.tables[plan.label_party.name]
@@ -202,14 +202,14 @@ def _save(finished: Run, folder: RunFolder, accepted_leaks: bool) -> Run:
     return finished
 
 
-def shown(record: RunRecord, asked: TrainingHere) -> Result:
+def result_of(record: RunRecord, asked: TrainingHere) -> Result:
     """The result for people, and for programs."""
     places = {"out": str(asked.out), "report": str(RunFolder(asked.out).report_file), "data": asked.source}
     return {**places, **record.to_dict(), "lines": lines_of(record, asked.out)}
 
 
 @contextmanager
-def marked(begun: RunRecord, folder: RunFolder, progress: StepProgress) -> Iterator[None]:
+def mark_unfinished(begun: RunRecord, folder: RunFolder, progress: StepProgress) -> Iterator[None]:
     """Mark the run.json of a run that does not finish, with how far it came."""
     started = time.perf_counter()
     try:

@@ -31,7 +31,7 @@ from plumbob.lab.demo.page import ComparedRun, LabelsRead, page_of
 from plumbob.lab.exchange import engines
 from plumbob.lab.simulate import JointModel, Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
-from plumbob.lab.simulate.quality import assessed
+from plumbob.lab.simulate.quality import with_quality
 from plumbob.plan import Party, Plan
 from plumbob.record import Finding, RunRecord
 from plumbob.report.decision import summary_of
@@ -173,7 +173,7 @@ def _train(name: str, settings: DemoSettings, loaded: LoadedTables, progress: Ca
         progress(f"{name}: {plan.step_nouns[0]} {batch.step} of {steps}")
 
     finished = train(plan, loaded.tables, progress=tell)
-    return assessed(finished, loaded.tables, loaded.test)
+    return with_quality(finished, loaded.tables, loaded.test)
 
 
 def _difference_from_clear(encrypted: Run, settings: DemoSettings, loaded: LoadedTables) -> float:
@@ -257,8 +257,8 @@ def _worth(record: RunRecord) -> Iterator[str]:
 def _could(record: RunRecord, plan: Plan) -> list[str]:
     """What a party could read under this plan if it cheated, a sentence each, in the words of the record's plan."""
     leaking = [one for one in check(plan, record.rows) if one.verdict == LEAKS and one.assumes == CHEATING]
-    told = (headlines([one], figures_of_run(record)).cheating.lines for one in leaking)
-    return list(dict.fromkeys(line.says for lines in told for line in lines))
+    found = (headlines([one], figures_of_run(record)).cheating.lines for one in leaking)
+    return list(dict.fromkeys(line.says for lines in found for line in lines))
 
 
 def _beyond(record: RunRecord) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from plumbob.checking.filing import judgement_of_run
 from plumbob.checking.judgement import HEADINGS, Headlines
 from plumbob.checking.words import ASSUMPTIONS, BLOCKED, LEAKS, ORDER
 from plumbob.counting import decimal, percent, seconds, size
@@ -10,9 +11,9 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report import templates
 from plumbob.report.charts import Axis, Chart, Series
 from plumbob.report.quality import Fact, gain_in_words, quality_facts
-from plumbob.report.run import PlanTables, judged, limits_of, plan_tables, warnings
+from plumbob.report.run import PlanTables, limits_of, plan_tables, warnings
 from plumbob.report.tables import PageTable
-from plumbob.report.verdicts import REACHED, pairs_of, reached
+from plumbob.report.verdicts import REACHED, pairs_of, rate_in_words
 
 RANKED = "ranks the labels better than by guessing"
 """An attack that gets no more of them right."""
@@ -105,7 +106,7 @@ class ComparisonPage:
 def page_of(title: str, about: str, how: Sequence[str], runs: Sequence[ComparedRun]) -> str:
     """The comparison as a page; `how` are sentences on how it was done."""
     best = runs[-1].record
-    judgement = judged(best)
+    judgement = judgement_of_run(best)
     page = ComparisonPage(
         title=title,
         about=about,
@@ -153,13 +154,15 @@ def _pairs_table(runs: Sequence[ComparedRun]) -> PageTable:
 
 
 def _attacks_table(runs: Sequence[ComparedRun]) -> PageTable:
-    """A table of every attack that got anywhere in any run, with what it reached in each."""
+    """A table of every attack that got anywhere in any run, with what it rate_in_words in each."""
     found: dict[tuple[str, str, str], list[Finding | None]] = {}
     for place, run in enumerate(runs):
         for one in run.record.findings:
             found.setdefault((one.attack, one.by, one.target), [None] * len(runs))[place] = one
     ranked = sorted(found.items(), key=lambda item: min(map(_rank, item[1])))
-    rows = [[*key, *map(reached, cells)] for key, cells in ranked if min(map(_rank, cells)) < ORDER.index(BLOCKED)]
+    rows = [
+        [*key, *map(rate_in_words, cells)] for key, cells in ranked if min(map(_rank, cells)) < ORDER.index(BLOCKED)
+    ]
     return PageTable(["attack", "by", "target", *(run.name for run in runs)], rows, f"{REACHED} {REST}")
 
 

@@ -182,11 +182,11 @@ def _text(value: object) -> str:
 
 def plan_of(draft: Draft, like: Plan) -> Plan:
     """The plan that the controls say; what has no control is as in the plan that the lab was opened on."""
-    said = {name: text for name, text in draft.keys.items() if text and name not in unused(draft)}
-    if said.get("release") == "replayed":
+    stated = {name: text for name, text in draft.keys.items() if text and name not in unused(draft)}
+    if stated.get("release") == "replayed":
         # Nothing else can be replayed.
-        said.setdefault("evidence", "keep")
-    keys = {key.name: _typed(key, said[key.name]) for key in KEYS if key.name in said}
+        stated.setdefault("evidence", "keep")
+    keys = {key.name: _typed(key, stated[key.name]) for key in KEYS if key.name in stated}
     if unknown := set(draft.keys) - {key.name for key in KEYS}:
         raise PlanError(f"expected keys of a plan, got unknown ones: {', '.join(sorted(unknown))}")
     if len(draft.names) != len(draft.columns):

@@ -60,8 +60,8 @@ class Lab:
         name = request.query_params.get("run")
         plan = self.first if name is None else self.runs.record(name).parsed_plan
         listed = await anyio.to_thread.run_sync(lambda: list(self.runs.listed()))
-        shown = {"controls": drafts.controls_of(plan), "runs": listed, "folder": self.runs.folder, "run": name}
-        return _html(TEMPLATES.get_template("lab.html").render(version=__version__, **shown))
+        content = {"controls": drafts.controls_of(plan), "runs": listed, "folder": self.runs.folder, "run": name}
+        return _html(TEMPLATES.get_template("lab.html").render(version=__version__, **content))
 
     async def asset(self, request: Request) -> Response:
         """A file of the page or of the report."""
@@ -76,13 +76,13 @@ class Lab:
             like = self.first if name is None else self.runs.record(name).parsed_plan
             plan = drafts.plan_of(draft, like)
             # In a thread: a plan of many parties and rows takes seconds.
-            shown = await anyio.to_thread.run_sync(drafts.answer, plan)
+            answer = await anyio.to_thread.run_sync(drafts.answer, plan)
             self._keep(plan)
         except PlanError as error:
-            shown = PlanAnswer(tuple(str(error).splitlines()))
-        html = TEMPLATES.get_template("answer.html").render(answer=shown)
+            answer = PlanAnswer(tuple(str(error).splitlines()))
+        html = TEMPLATES.get_template("answer.html").render(answer=answer)
         beside = {} if draft is None else {"defaults": drafts.defaults_of(draft), "unused": drafts.unused(draft)}
-        return JSONResponse({"html": html, "hash": shown.hash, **beside})
+        return JSONResponse({"html": html, "hash": answer.hash, **beside})
 
     def _keep(self, plan: Plan) -> None:
         self.checked.pop(plan.hash(), None)

@@ -256,8 +256,8 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         summaries = (summarise(table, choices_of(plan)) for table in tables)
         lost = [column for summary in summaries for column in summary.columns if not column.encoded]
         if lost:
-            told = ", ".join(f"{one.name} ({one.kind}, {counted(one.different, 'value')})" for one in lost)
-            warnings.warn(f"these columns give the model nothing: {told}", UserWarning, stacklevel=3)
+            names = ", ".join(f"{one.name} ({one.kind}, {counted(one.different, 'value')})" for one in lost)
+            warnings.warn(f"these columns give the model nothing: {names}", UserWarning, stacklevel=3)
 
     def _progress(self, plan: Plan) -> "AbstractContextManager[AfterStep | None]":
         if not self.verbose:

@@ -203,8 +203,8 @@ def _refuse_nothing_to_learn_from(table: Table) -> None:
     names = [repr(column.name) for column in table.columns]
     if not names:
         raise DataError("its file has no column to learn from beside the id; expected one at least")
-    told = f"column {names[0]} has" if len(names) == 1 else f"each of its {len(names)} columns has"
-    raise DataError(f"{told} the same value in every row, so there is nothing to learn from; add a column that varies")
+    found = f"column {names[0]} has" if len(names) == 1 else f"each of its {len(names)} columns has"
+    raise DataError(f"{found} the same value in every row, so there is nothing to learn from; add a column that varies")
 
 
 def _refuse_few_rows(aligned: Mapping[str, Table], sizes: Mapping[str, int]) -> None:
@@ -356,8 +356,8 @@ def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
             found[party] = [name for name in identifying_columns(file) if name != label_column]
     first, *others = found.values()
     if common := [name for name in first if all(name in names for names in others)]:
-        shown = [f"--id {shlex.quote(name)}" for name in common[:SHOWN_IDS]]
-        return f" ({' or '.join(shown)} could be meant)"
+        likely_flags = [f"--id {shlex.quote(name)}" for name in common[:SHOWN_IDS]]
+        return f" ({' or '.join(likely_flags)} could be meant)"
     likely = {party: [*filter(is_named_like_an_id, names)] or names for party, names in found.items()}
     if any(len(names) != 1 for names in likely.values()):
         return ", or --id PARTY=COLUMN for each file"

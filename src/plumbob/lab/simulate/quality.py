@@ -47,7 +47,7 @@ HIDDEN_BY_NOISE = (
 )
 
 
-def assessed(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | None = None) -> Run:
+def with_quality(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table] | None = None) -> Run:
     """The same run with its quality in the record; `tables` are those it was trained on."""
     plan = run.model.plan
     training, held_out = _rows_of(run, tables)
@@ -228,7 +228,7 @@ def keep_rows(run: Run, loaded: LoadedTables, folder: RunFolder) -> None:
         writer.writerows((identity, SAID[is_held_out]) for identity, is_held_out in _held_out(run, loaded).items())
 
 
-def kept_rows(folder: RunFolder, party: str) -> dict[str, bool] | None:
+def read_rows(folder: RunFolder, party: str) -> dict[str, bool] | None:
     """Whether each row that was there in training was held out; None where nobody kept that."""
     file = folder.rows_file(party)
     if not file.exists():
@@ -237,7 +237,7 @@ def kept_rows(folder: RunFolder, party: str) -> dict[str, bool] | None:
         rows = list(csv.reader(lines))
     if rows[:1] != [ROWS_HEADER] or any(len(row) != 2 or row[1] not in (SAID[True], SAID[False]) for row in rows[1:]):
         raise DataError(f"{file}: expected an id and yes or no in each line; it is damaged, delete it")
-    return {identity: said == SAID[True] for identity, said in rows[1:]}
+    return {identity: word == SAID[True] for identity, word in rows[1:]}
 
 
 def _held_out(run: Run, loaded: LoadedTables) -> dict[str, bool]:

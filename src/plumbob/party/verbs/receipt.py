@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from plumbob.caller import Outcome
-from plumbob.checking.filing import with_verdicts
+from plumbob.checking.filing import judgement_of_run, with_verdicts
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.study import noise_std
 from plumbob.counting import counted
@@ -28,7 +28,7 @@ from plumbob.protocol.account import LAST
 from plumbob.protocol.releases import opened_bits
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.receipt import compared_streams, consents, keys_in_words, transcript_hash, work_table
-from plumbob.report.run import judged, summary, warnings
+from plumbob.report.run import summary, warnings
 from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
 
@@ -101,7 +101,7 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         return _about_unsettled(own, statement, known)
     refuse_unsettled(own)
     record, signed = with_verdicts(own.record()), signature_of(own)
-    plan, begun, judgement = record.parsed_plan, _begun(own), judged(record)
+    plan, begun, judgement = record.parsed_plan, _begun(own), judgement_of_run(record)
     channels = list(compared_streams(record.parties))
     plan_agrees = plan.hash() == record.plan_hash
     consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)

@@ -21,12 +21,12 @@ async function check() {
   try {
     const headers = { "Content-Type": "application/json" };
     const response = await fetch(asked, { method: "POST", headers, body: JSON.stringify(draft()), signal });
-    const told = await response.json();
-    if (told.error) throw new Error(told.error);
-    answer.innerHTML = told.html;
-    for (const [name, value] of Object.entries(told.defaults ?? {})) showDefault(name, value);
+    const reply = await response.json();
+    if (reply.error) throw new Error(reply.error);
+    answer.innerHTML = reply.html;
+    for (const [name, value] of Object.entries(reply.defaults ?? {})) showDefault(name, value);
     for (const field of form.querySelectorAll(".field[id]")) field.hidden = false;
-    for (const name of told.unused ?? []) document.getElementById(`field-${name}`).hidden = true;
+    for (const name of reply.unused ?? []) document.getElementById(`field-${name}`).hidden = true;
   } catch (error) {
     if (error.name !== "AbortError") answer.textContent = `The lab does not answer (${error.message}): was it closed?`;
   }
