@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from plumbob.counting import decimal, percent, plain
+from plumbob.counting import decimal, plain
 from plumbob.record import RunRecord
 from plumbob.report.charts import Axis, Chart, Series
 from plumbob.report.tables import PageTable
@@ -80,15 +80,6 @@ def with_interval(values: Mapping[str, float | None], name: str) -> str:
 def _interval(values: Mapping[str, float | None], name: str) -> str:
     low, high = values.get(f"{name}_low"), values.get(f"{name}_high")
     return "" if low is None or high is None else f"{decimal(low)} to {decimal(high)}"
-
-
-def deciles_table(record: RunRecord) -> PageTable:
-    """A table of rows in groups of equal size by probability, as the joint model was judged; the highest first."""
-    lines = [
-        [plain(rows), percent(mean), percent(positives)]
-        for mean, positives, rows, *_ in reversed(record.calibration.get("joint", []))
-    ]
-    return PageTable(["rows", "mean probability", "share of positives"], lines)
 
 
 def epochs_table(record: RunRecord) -> PageTable:

@@ -14,7 +14,6 @@ from plumbob.report.attacked import RedTeam, red_team
 from plumbob.report.charts import Chart
 from plumbob.report.quality import (
     Fact,
-    deciles_table,
     epochs_table,
     gain_in_words,
     quality_charts,
@@ -70,7 +69,7 @@ class RunPage:
     inputs: Sequence[NamedTable]
     """The columns of each party's table, with the lowest and the highest value."""
     more: Sequence[NamedTable]
-    """Tables to unfold: each epoch, deciles, the weights."""
+    """Tables to unfold: each epoch, the weights."""
     # Who learns what.
     basis: Sequence[str]
     """What the headlines rest on, and what they do not settle."""
@@ -150,9 +149,6 @@ def _inputs_table(party: PartyRecord) -> PageTable:
 def _more(record: RunRecord) -> Iterator[NamedTable]:
     if record.epochs:
         yield NamedTable("Quality after each epoch", epochs_table(record))
-    deciles = deciles_table(record)
-    if deciles.rows:
-        yield NamedTable("Deciles of the joint model's scores", deciles)
     for party in record.parties:
         if party.coefficients is not None:
             yield NamedTable(f"Weights of {party.name}", _weights_table(party))

@@ -104,7 +104,7 @@ def chapter_of(evidence: Evidence) -> Chapter:
     by_start = {start: [one for one in plotted if one.start == start] for start in ("xavier", "zero", "kaiming")}
     undefended = [setting for setting in plotted if setting.epsilon is None]
     intercept = [one for one in evidence.curves if one.start == "zero" and _is_for_intercept(one)]
-    rates = [one for one in evidence.curves if (one.start, one.epsilon) == ("xavier", None)]
+    rates = [one for one in evidence.curves if one == Setting(evidence.preset, "xavier", rate=one.rate)]
     unit_rows = [one for one in evidence.curves if one.has_unit_rows]
     groups = (
         ("As the paper plots it: Xavier start", "xavier", by_start["xavier"], FOUR),
