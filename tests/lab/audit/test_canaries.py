@@ -21,6 +21,7 @@ from tests.protocol.support import Tables, tables_for
 
 Coins = NDArray[np.int8]
 CANARIES, RUNS = 4, 25
+FAR = 3.0  # Deviations, of a value that stands out.
 
 KEYS: dict[str, Any] = {
     "protocol": "clear",
@@ -116,6 +117,43 @@ def test_under_the_promise_the_bound_holds(epsilon: float) -> None:
     right = named(plan, few_people(plan), 2)
     assert is_within(right, plan)
     assert right / (RUNS * CANARIES) < 0.65
+
+
+def rows_of_their_choice(plan: Plan, coin: bool) -> Tables:
+    """The worst table that a replay accepts, against one person of the feature party, whose row is a coin flip.
+
+    The label party gives this person alone label 1 and a value of its own. More it may not: labels are 0 or 1, and no
+    row counts more than another.
+    """
+    tables, sign = few_people(plan), 1.0 if coin else -1.0
+    is_target = np.arange(len(tables["label"])) == 0
+    label, features = tables["label"], tables["features"]
+    return {
+        "label": replace(
+            label,
+            labels=is_target.astype(np.int8),
+            columns=tuple(replace(column, values=is_target.astype(np.float64)) for column in label.columns),
+        ),
+        "features": replace(
+            features,
+            columns=tuple(
+                replace(column, values=np.where(is_target, sign * FAR, column.values)) for column in features.columns
+            ),
+        ),
+    }
+
+
+@pytest.mark.parametrize(("epsilon", "is_named"), [(0.0, True), (1.0, False), (4.0, False)])
+def test_the_worst_table_that_a_replay_accepts(epsilon: float, is_named: bool) -> None:
+    """Without noise every coin is read from the weights; with it the guesser stays within the bound."""
+    plan = plan_for(noise="rows", epsilon=epsilon) if epsilon else plan_for()
+    generator, right = np.random.default_rng(4), 0
+    for number in range(RUNS * CANARIES):
+        coin = bool(generator.integers(0, 2))
+        run = train(plan.replace(seed=1 + number), rows_of_their_choice(plan, coin))
+        right += int((run.transcripts["features"].weights.sum() > 0) == coin)
+    assert is_within(right, plan) != is_named
+    assert (right == RUNS * CANARIES) == is_named
 
 
 @pytest.mark.soak
