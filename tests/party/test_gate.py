@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -27,6 +28,7 @@ from plumbob.party import gate
 from plumbob.party.evidence import OpenedEvidence
 from plumbob.party.gate import Expected, kept_statement, reasons_to_wait
 from plumbob.party.home import Home
+from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.statements import FORMAT, SignedStatement, sign_statement, write_statement
 from plumbob.party.verbs import serve
@@ -224,6 +226,66 @@ def test_without_the_label_partys_last_signature_nothing_opens_them(
         file.write_text(json.dumps(changed))
         assert is_shut(fresh)
     file.write_bytes(record)
+
+
+RECORDS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "another version": lambda record: record.update(plumbob="0.0.1"),
+    "another session": lambda record: record["account"].update(session="00" * 32),
+    "other commitments": lambda record: record["account"]["commitments"].update(label="00" * 32),
+    "other streams": lambda record: record["account"]["seals"].update(
+        label="00" * 96 + record["account"]["seals"]["label"][192:]
+    ),
+    "an account of nobody": lambda record: record["account"].clear(),
+}
+
+
+@pytest.mark.parametrize("change", RECORDS.values(), ids=RECORDS)
+def test_another_record_opens_nothing(
+    fresh: Kept, statement: dict[str, Any], change: Callable[[dict[str, Any]], object]
+) -> None:
+    """A record that somebody edited, or that is of another run, is no longer what the statement is about."""
+    write_statement(kept_statement(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
+    file, before = run_of(fresh).record_file, run_of(fresh).record_file.read_bytes()
+    changed = json.loads(before)
+    change(changed)
+    file.write_text(json.dumps(changed))
+    assert is_shut(fresh)
+    file.write_bytes(before)
+    assert not is_shut(fresh)
+
+
+def test_what_lies_there_when_scores_are_asked_for_counts(
+    fresh: Kept, statement: dict[str, Any], tmp_path: Path
+) -> None:
+    """A statement that was checked when it came is checked again: somebody may have put another one in its place."""
+    own = fresh.auditors["label"]
+    assert keep(fresh, sign_statement(own, statement), tmp_path / "s.json")["consistent"]
+    assert not is_shut(fresh)
+    write_statement(kept_statement(run_of(fresh), "label"), sign_statement(own, {**statement, "session": "00" * 32}))
+    asked, answered = both_predict(fresh, out=tmp_path / "scores.csv")
+    assert "scores wait" in str(asked)
+    assert "it is about another run" in str(answered)
+
+
+def test_an_honest_run_vouches_for_no_other(fresh: Kept, statement: dict[str, Any]) -> None:
+    """Two plans of the same parties, with the same auditor: each run needs a statement of its own."""
+    write_statement(kept_statement(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
+    other = fresh.plan.replace(title="another")
+
+    def train(name: str) -> None:
+        party.sign(home_of(fresh, name), other, accept_cheating=True)
+        party.train(home_of(fresh, name), other, caller=QUIET)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(train, fresh.tables))
+    home = home_of(fresh)
+    run = PlanRuns(home, other).finished_run()
+    with pytest.raises(ScoresWaitError, match="wait for the statement of label's auditor"):
+        gate.refuse_before_replay(home, other, run)
+    shutil.copy(kept_statement(run_of(fresh), "label"), kept_statement(run, "label"))
+    with pytest.raises(ScoresWaitError, match="it is about another plan; it is about another run"):
+        gate.refuse_before_replay(home, other, run)
+    assert not is_shut(fresh)
 
 
 def test_nobody_chooses_the_seed_in_a_file_that_has_the_signed_hash(honest: Kept) -> None:
