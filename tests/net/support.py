@@ -10,11 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
+from plumbob.errors import DeadlineError, TransportError
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.identity import Identity
-from plumbob.net.wire import Timeouts
+from plumbob.net.wire import OPENING, Timeouts
 
 LARGEST = 1 << 20
+At = tuple[str, int]
+"""Host and port."""
 PATIENCE = 120.0  # seconds until a test is lost; nothing waits that long in a sound run
 QUICK = Timeouts(handshake=60, ping=0.2, silence=60, closing=0.5, first_retry=0.02, longest_retry=0.1, give_way=0.3)
 
@@ -124,17 +129,36 @@ def plain_context(identity: Identity | None = None) -> ssl.SSLContext:
     return context
 
 
-def where(collected: Collected) -> tuple[str, int]:
+def where(collected: Collected) -> At:
     """Host and port of a listening connector."""
     assert collected.connector.address is not None
     host, _, port = collected.connector.address.rpartition(":")
     return host, int(port)
 
 
-def called(address: tuple[str, int], context: ssl.SSLContext) -> bytes:
-    """What a TLS client gets after its handshake: nothing, or an error, where it is refused."""
-    with socket.create_connection(address, timeout=PATIENCE) as raw, context.wrap_socket(raw) as sock:
-        return sock.recv(1)
+def ended(connection: object, seconds: float = PATIENCE) -> str:
+    """How a connection ended, in its own words."""
+    with pytest.raises(TransportError) as caught:
+        connection.receive(seconds)  # type: ignore[attr-defined]
+    assert not isinstance(caught.value, DeadlineError)
+    return str(caught.value)
+
+
+def speaking(identity: Identity, address: tuple[str, int], words: bytes = OPENING) -> tuple[ssl.SSLSocket, bytes]:
+    """A pinned party whose side of the connection is written by hand, and what it was answered."""
+    sock = plain_context(identity).wrap_socket(socket.create_connection(address, timeout=PATIENCE))
+    sock.sendall(words)
+    return sock, sock.recv(4096)
+
+
+def over_tls(at: At, context: ssl.SSLContext, words: bytes = b"") -> str:
+    """What a TLS client hears that says these words: the alert's name, or an answer."""
+    try:
+        with socket.create_connection(at, timeout=PATIENCE) as raw, context.wrap_socket(raw) as sock:
+            sock.sendall(words)
+            return repr(sock.recv(100))
+    except ssl.SSLError as error:
+        return str(error.reason)
 
 
 class Answering:

@@ -1,15 +1,17 @@
 """Greetings: strict, short, and clear about a misunderstanding."""
 
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from plumbob import __version__
-from plumbob.errors import RemoteProtocolError
-from plumbob.net.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, plan_difference
+from plumbob.errors import PlumbobError, RemoteProtocolError
+from plumbob.net.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, plan_difference, refuse_other_run
 from plumbob.plan import Plan
 from plumbob.plan.file import marks_of
 
@@ -100,6 +102,28 @@ def test_plans_that_differ_are_told_by_their_keys(changes: dict[str, Any], keys:
     other = PLAN.replace(**changes)
     theirs = Greeting(purpose="train", plan=other.hash(), keys=marks_of(other))
     assert plan_difference(FULL, theirs) == f"its plan differs from ours in {keys}"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "words"),
+    [
+        ({}, {}, None),
+        ({"knows": "03" * 16}, {}, None),
+        ({}, {"knows": "01" * 16}, None),
+        ({}, {"plan": "ab" * 32}, "its plan's hash"),
+        # Without a name, a peer that lost its journal could not be told from one that has it.
+        ({}, {"run": ""}, "does not say which run it is in"),
+        ({"knows": "04" * 16}, {}, "began a new run, we are in the middle of one with it.*with --new"),
+        ({"knows": "04" * 16, "purpose": "align"}, {}, "began a new run.*both type this again"),
+        ({}, {"knows": "04" * 16}, "a run that this journal does not belong to"),
+    ],
+)
+def test_both_sides_must_be_in_the_same_run(ours: dict[str, str], theirs: dict[str, str], words: str | None) -> None:
+    """The same plan, and on each side the journal that the other one met before, if it met one."""
+    base = Greeting(purpose="train", plan=PLAN.hash(), run="01" * 16)
+    mine = structs.replace(base, **ours)
+    with nullcontext() if words is None else pytest.raises(PlumbobError, match=words):
+        refuse_other_run(mine, structs.replace(base, **{"run": "03" * 16, **theirs}), "fund")
 
 
 def test_plans_that_cannot_be_compared_are_told_by_their_hashes() -> None:

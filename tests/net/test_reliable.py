@@ -59,12 +59,6 @@ def test_a_greeting_that_fits_ends_the_row() -> None:
             ours._refuse_other_run(THEIRS)
 
 
-def test_a_peer_names_its_run() -> None:
-    """Without a name, a peer that lost its journal could not be told from one that has it."""
-    with pytest.raises(RemoteProtocolError, match="does not say which run it is in"):
-        link()._refuse_other_run(structs.replace(THEIRS, run=""))
-
-
 def test_a_peer_that_sends_too_much_waits() -> None:
     """The connection's thread takes the next message once somebody asks for one that waits."""
     ours, more = link(), threading.Event()

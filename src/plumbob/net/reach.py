@@ -6,12 +6,12 @@ so each attempt has a thread of its own, and nobody waits for the thread when th
 
 import asyncio
 import base64
+import errno
 import re
 import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from plumbob.errors import IdentityError, TransportError
 from plumbob.net.address import Address, Proxy
@@ -29,18 +29,25 @@ async def reach(address: Address, proxy: Proxy | None, seconds: float) -> socket
         try:
             sock = _connected(address, proxy, _Deadline(seconds))
         except Exception as error:
-            _call(loop, _fail, reached, error)
+            _answer(loop, _fail, reached, error)
         else:
-            _call(loop, _succeed, reached, sock)
+            if not _answer(loop, _succeed, reached, sock):
+                sock.close()
 
-    threading.Thread(target=attempt, name="plumbob dialling", daemon=True).start()
+    try:
+        threading.Thread(target=attempt, name="plumbob dialling", daemon=True).start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, "no thread could be started") from error
     return await reached
 
 
-def _call(loop: asyncio.AbstractEventLoop, answer: Callable[..., None], *arguments: object) -> None:
-    # The loop may have ended meanwhile: then nobody waits, and the socket goes with its last reference.
-    with suppress(RuntimeError):
+def _answer(loop: asyncio.AbstractEventLoop, answer: Callable[..., None], *arguments: object) -> bool:
+    """Let the loop hear the answer; False where it has ended, so that nobody waits any more."""
+    try:
         loop.call_soon_threadsafe(answer, *arguments)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _fail(reached: "asyncio.Future[socket.socket]", error: Exception) -> None:

@@ -21,6 +21,7 @@ NOT_YET_VALID, EXPIRED = 9, 10
 FAREWELL_SECONDS = 1.0
 FAREWELL_BYTES = 65536
 CHUNK = 1 << 18  # Bytes that are read from the network, or encrypted, at once: they stay in the processor's cache.
+HANDSHAKE_CHUNK = 1 << 12  # The same for somebody who has not proved who it is: many may come at once.
 
 # What the other side's alert means, by the words that OpenSSL has for it.
 NOT_PINNED_THERE = ("UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_REQUIRED", "DECRYPT_ERROR")
@@ -76,7 +77,7 @@ class TlsStream:
         self._socket = sock
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=server_side)
-        self._room = memoryview(bytearray(CHUNK))
+        self._room = memoryview(bytearray(HANDSHAKE_CHUNK))
         self.is_understood = False
         """Whether the other side's hello has come, so that there is something to answer."""
 
@@ -92,6 +93,7 @@ class TlsStream:
         except ssl.SSLError:
             await self._say_farewell()
             raise
+        self._room = memoryview(bytearray(CHUNK))
 
     def _has_shaken_hands(self) -> bool:
         try:
@@ -153,8 +155,8 @@ class TlsStream:
             async with asyncio.timeout(FAREWELL_SECONDS):
                 await self._flush()
                 self._socket.shutdown(socket.SHUT_WR)
-                for _ in range(FAREWELL_BYTES // 1024):
-                    if not await asyncio.get_running_loop().sock_recv(self._socket, 1024):
+                for _ in range(FAREWELL_BYTES // HANDSHAKE_CHUNK):
+                    if not await asyncio.get_running_loop().sock_recv_into(self._socket, self._room):
                         return
 
 
