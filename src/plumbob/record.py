@@ -26,7 +26,7 @@ TARGETS = ("labels", "scores", "features", "weights", "ids")
 class Finding:
     """What one attack by one party gives, before a run (`verdict` from the plan alone) or after it (with the rates).
 
-    `rate` and its neighbours are None where they do not apply. docs/auditing.md says how each is measured.
+    `rate` and its neighbours are None where they do not apply. docs/check.md says how each is measured.
     """
 
     attack: str

@@ -1,4 +1,4 @@
-"""A claim and the truth give the numbers that docs/auditing.md promises."""
+"""A claim and the truth give the numbers that docs/check.md promises."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Scoring: from a claim and the truth to a finding with rates beside baselines, and intervals (docs/auditing.md).
+"""Scoring: from a claim and the truth to a finding with rates beside baselines, and intervals (docs/check.md).
 
 Baselines are what the attacker could say without the attack: the more frequent class, and what its own part of the
 final model predicts; for values, what its own columns explain. They are measured generously, so that a finding is
