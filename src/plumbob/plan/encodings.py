@@ -96,12 +96,12 @@ class DraftedEncoding:
     def sentence(self) -> str:
         """A sentence for the plan's file and for the screen."""
         per_column = self.rows / max(1.0, self.numeric + self.levels / LEVELS_OF_A_COLUMN)
+        share = f"{per_column:,.0f}" if per_column >= 100 else f"{per_column:.3g}"
         chosen = f"each numeric column as it is and in {self.bins} bins" if self.bins else "numeric columns as they are"
         penalty = "" if self.budget else f", with l2 = 1 / ({self.C:g} x rows)"
         return (
             f"Drafted for {self.rows:,} training rows, {counted(self.numeric, 'numeric column')} and"
-            f" {counted(self.levels, 'level')} "
-            f"({per_column:.3g} rows per column): {chosen}{penalty}."
+            f" {counted(self.levels, 'level')} ({share} rows per column): {chosen}{penalty}."
         )
 
 
