@@ -172,7 +172,7 @@ def test_what_a_killed_session_leaves_is_told(organisations: Organisations) -> N
         journal.flush()
     status = next(run for run in told(home) if run["run"] == place.name)
     assert status["keeps_secrets"] is True
-    party.forget(home, place.name, give_up=True)
+    party.forget(home, str(place), give_up=True)
     assert [run["run"] for run in told(home)] == [PLAN.hash()[:12]]
 
 

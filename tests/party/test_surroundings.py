@@ -124,7 +124,7 @@ def test_status_says_who_waits_for_whom(tmp_path: Path, opened: list[Organisatio
     assert label.wait() == 0
     done = organisations.status("label")
     assert (done["status"], done["settled"]) == ("finished", True)
-    assert "begun        1 time by this party, to a result or not" in str(
+    assert "begun        1 time by this party, whether it ended with a result or not" in str(
         receipt.run(organisations.run_folder("label"))["lines"]
     )
     organisations.assert_same(trained(PLAN, ROWS))

@@ -148,7 +148,11 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "opened_bits": {party.name: opened_bits(plan, party.name) for party in plan.learners},
         "lines": [
             *_lines(record, judgement, channels, plan_agrees),
-            *([f"begun        {counted(begun, 'time')} by this party, to a result or not"] if begun else []),
+            *(
+                [f"begun        {counted(begun, 'time')} by this party, whether it ended with a result or not"]
+                if begun
+                else []
+            ),
             *(_peer_in_words(one) for one in peers),
             *([] if stated is None else [f"statement    {_statement_in_words(stated.statement, mistakes)}"]),
             *kept,
@@ -213,7 +217,7 @@ def refuse_unsettled(run: RunFolder) -> None:
 
 
 def _begun(run: RunFolder) -> int:
-    """How often this party began the run with its peers, to a result or not; 0 outside a party's runs.
+    """How often this party began the run, whether it ended with a result or not; 0 outside a party's runs.
 
     A party may break off once the seed is known and begin again: whoever reads a receipt sees how often.
     """

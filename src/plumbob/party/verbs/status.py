@@ -102,6 +102,8 @@ def _why_secrets(run: str, journal: JournalContents, is_finished: bool) -> str:
 @logged_verb
 def forget(home: GivenHome, run: str, *, give_up: bool = False, evidence: bool = False) -> Outcome:
     """Erase a run's secrets; results stay, and a run without results is deleted."""
+    # Other verbs take a run's folder: it names the run here, too.
+    run = Path(run).name
     place = next((place for place in Home.open(home).runs.glob("*") if place.name == run), None)
     if place is None:
         raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
