@@ -33,6 +33,14 @@ def test_aligned_rows_are_the_same_people(lists: tuple[list[int], ...]) -> None:
         assert [value - 100 * party for value in table.columns[0].values] == [int(identity) for identity in table.ids]
 
 
+def test_ids_that_only_look_alike_are_described() -> None:
+    """Where no id is common, a sentence says how each file writes its ids and what would pair them; no id is shown."""
+    tables = [table_from(pa.table({"id": ids, "x": [1.0, 2.0]}), "id") for ids in (["007", "011"], ["7", "11"])]
+    with pytest.raises(DataError, match=r"2 begin with a 0.*zeros at the front left out there would be 2") as caught:
+        align(tables)
+    assert "007" not in str(caught.value)
+
+
 def test_labels_follow_their_rows() -> None:
     """Labels move with the ids."""
     bank = table_from(pa.table({"id": [3, 1, 2], "y": [1, 0, 1]}), "id", "y")

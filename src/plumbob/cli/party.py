@@ -358,7 +358,9 @@ def receipt(
 
 @command(group, LOOK_AFTER, "party forget RUN --give-up")
 def forget(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's folder, or its name as `party status` shows it.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="The run's folder, or its name as `party status` shows it.")
+    ],
     give_up: Annotated[
         bool,
         typer.Option("--give-up", help="Also delete an unfinished run; no party will be able to complete it."),

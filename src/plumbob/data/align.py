@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from plumbob.arrays import Matrix
 from plumbob.counting import counted
 from plumbob.data.frames import table_from
-from plumbob.data.ids import canonical_ids
+from plumbob.data.ids import canonical_ids, ids_in_words, likeness
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
 
@@ -26,8 +26,10 @@ def align(tables: Sequence[Table]) -> tuple[Table, ...]:
     tables = [_with_canonical_ids(table, number) for number, table in enumerate(tables, 1)]
     common = set(tables[0].ids).intersection(*(table.ids for table in tables[1:]))
     if not common:
-        sizes = ", ".join(str(len(table)) for table in tables)
-        raise DataError(f"the tables ({sizes} rows) have no id in common; are their ids written the same way?")
+        lists = [table.ids for table in tables]
+        shapes = "; ".join(map(ids_in_words, lists))
+        advice = likeness(lists) or "write ids in one way in all files"
+        raise DataError(f"the tables have no id in common ({shapes}); {advice}")
     ordered = sorted(common)
     return tuple(in_agreed_order(table, ordered) for table in tables)
 

@@ -9,6 +9,7 @@ from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.align import remarks_on_ids
 from plumbob.data.ids import USUAL_OVERLAP, PackedIds, ids_in_words
+from plumbob.errors import DataError
 from plumbob.party.given import GivenPlan, plan_argument, plan_of
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
@@ -68,7 +69,11 @@ def align(
             lambda done, steps: progress(_Chunk(done, steps + 1), steps + 1),
             most_ids=at_most or MOST_IDS,
         )
-        found = intersect(party_run, ids, journal, intersection)
+        try:
+            found = intersect(party_run, ids, journal, intersection)
+        except DataError as error:
+            # No id is common: what to compare is said here, where the ids are still known.
+            raise DataError(f"{error} This file has {shape}: compare that on the telephone") from None
     remarks = [ANOTHER_LIST] if names_kept(opened, agreed) else []
     if found.size < USUAL_OVERLAP * min(found.sizes.values()):
         remarks.append(f"few rows are in common; this file has {shape}: compare on the telephone how ids are written")
