@@ -59,6 +59,17 @@ def test_every_row_of_a_table_has_a_head(page: Path) -> None:
     assert headless == []
 
 
+TORN = re.compile(r"(?m)^(?:[-*]|\d+\.) .*\n(?: .*\n)*\n(?=(?:[-*]|\d+\.) )")
+"""An item, and an empty line before the next one: our lists have none, so that half of a list is not set apart."""
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_no_list_is_torn(page: Path) -> None:
+    """An empty line between two items makes the rest of the list look like another one."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+    assert [found[0].splitlines()[0] for found in TORN.finditer(text)] == []
+
+
 def test_the_protocol_lists_every_message() -> None:
     """Each kind stands in the table under its number, and nothing else does."""
     table = text_of("protocol.md").split("| kind | body |")[1].split("\n\n")[0]
