@@ -5,7 +5,7 @@ part's floating-point numbers but for their last digits, in units in which a row
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -76,36 +76,22 @@ def _impossible_columns(plan: Plan, table: Table) -> str:
 
 
 def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
-    """A sentence on what is larger than the plan allows; empty where all is within."""
+    """What is larger than the plan allows, in words; empty where all is within."""
     entries, signs, weights = numbers["rows"], numbers.get("signs"), numbers.get("row weights")
-    if signs is not None and not plan.label_flip_epsilon and not np.isin(signs, (-1.0, 1.0)).all():
+    if signs is not None and not np.isin(signs, (-1.0, 1.0)).all():
         return "a sign that is neither -1 nor +1"
     if weights is not None and ((weights < 0) | (weights > 1 << FACTOR_BITS)).any():
         return "a row's weight"
-    if entries.dtype.kind != "i":
-        return ""
     # The smallest integer of a type has no absolute value in it.
     if max(int(entries.max(initial=0)), -int(entries.min(initial=0))) >= 1 << (ENTRY_BITS - 1):
         return f"an entry of {ENTRY_BITS} bits or more"
     if "penalty" not in numbers:
         # Rows to score: held out, or new.
         return ""
-    rows, unit = len(entries) - len(numbers["penalty"]), 2.0**-plan.feature_bits
-    own = plan.party(party).features
-    longest, squares = 0.0, np.zeros(own)
-    for start in range(0, rows, ROWS_AT_ONCE):
-        piece = unit * entries[start : min(start + ROWS_AT_ONCE, rows), :own]
-        longest = max(longest, float(np.linalg.norm(piece, axis=1).max(initial=0.0)))
-        squares += np.square(piece).sum(axis=0)
+    trained = entries[: len(entries) - len(numbers["penalty"])]
     if plan.noise == "rows":
-        return "" if _keeps_to_norms(plan.on(rows), party, entries[:rows]) else "a row's norm"
-    limit = plan.norm_over(rows) * math.sqrt(own / max(1, plan.columns))
-    if limit and longest > limit + unit * math.sqrt(own):
-        return "a row's norm"
-    has_moments = plan.scale in ("whitened", "standard") and plan.noise != "rows"
-    if has_moments and (squares > rows * (1.0 + 2 * unit)).any():
-        return "a column's second moment"
-    return ""
+        return "" if _keeps_to_norms(plan.on(len(trained)), party, trained) else "a row's norm"
+    return "" if _keeps_to_moments(plan, party, trained) else "a column's second moment"
 
 
 def _keeps_to_norms(plan: Plan, party: str, entries: NDArray[Any]) -> bool:
@@ -113,14 +99,26 @@ def _keeps_to_norms(plan: Plan, party: str, entries: NDArray[Any]) -> bool:
     from plumbob.privacy.rows import squared_norm_units
     from plumbob.protocol.row_noise import norms  # Late: a plan without such a promise needs nothing of it.
 
-    place = [one.name for one in plan.learners].index(party)
+    place = [learner.name for learner in plan.learners].index(party)
     most, own = squared_norm_units(norms(plan)[place], plan.feature_bits), plan.party(party).features
     intercept = squared_norm_units(1.0, plan.feature_bits)
+    return all(
+        (squares[:, :own].sum(axis=1) <= most).all() and (squares[:, own:] <= intercept).all()
+        for squares in _squares(entries)
+    )
+
+
+def _keeps_to_moments(plan: Plan, party: str, entries: NDArray[Any]) -> bool:
+    """Whether each whitened column has a second moment of at most one, but for rounding."""
+    own, unit = plan.party(party).features, 2.0**-plan.feature_bits
+    moments = sum((squares[:, :own].sum(axis=0, dtype=float) for squares in _squares(entries)), np.zeros(own))
+    return bool((moments * unit**2 <= len(entries) * (1.0 + 2 * unit)).all())
+
+
+def _squares(entries: NDArray[Any]) -> Iterator[NDArray[np.int64]]:
+    """The squares of some rows at a time: all of them could be more than fits memory."""
     for start in range(0, len(entries), ROWS_AT_ONCE):
-        squares = np.square(entries[start : start + ROWS_AT_ONCE].astype(np.int64))
-        if (squares[:, :own].sum(axis=1) > most).any() or (squares[:, own:] > intercept).any():
-            return False
-    return True
+        yield np.square(entries[start : start + ROWS_AT_ONCE].astype(np.int64))
 
 
 # Model parts.

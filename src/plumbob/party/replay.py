@@ -307,10 +307,9 @@ class _SessionAgain:
                 f"Nothing against {head.party}{until} ({messages} compared); the evidence ends with a seal in "
                 f"{self._places.spoilt}'s name that does not hold, which may come from either side."
             )
-        rows = f"the rows with digest {head.items['rows'][:16]}..." if "rows" in head.items else "no rows"
         sentence = (
-            f"Every one of the {messages} that {head.party} sent follows from the signed plan, {rows}, and the draws "
-            "fixed before the run."
+            f"Every one of the {messages} that {head.party} sent follows from the signed plan, the rows with digest "
+            f"{head.items['rows'][:16]}..., and the draws fixed before the run."
         )
         if not self.is_settled:
             sentence += " The run is not settled: only what was signed before it ended was compared."
