@@ -11,7 +11,7 @@ from plumbob.data.summary import summarise
 from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError
 from plumbob.plan import Plan
-from plumbob.protocol.openings import most_scored_rows
+from plumbob.protocol.limits import most_scored_rows
 from plumbob.run_folder import RunFolder
 from tests.command_line import CommandLine
 

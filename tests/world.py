@@ -54,8 +54,9 @@ from plumbob.party.verbs.align import IntersectionOptions, intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.limits import RowLimit
 from plumbob.protocol.messages import HEADER, Message, decode
-from plumbob.protocol.openings import OPENED_SCORES, RowLimit
+from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at

@@ -115,13 +115,6 @@ def test_the_highest_bit_makes_no_second_encoding(group: Group) -> None:
                 call()
 
 
-def test_the_first_of_several_is_named(group: Group) -> None:
-    """Where several points are none, the message names the first."""
-    points = GENERATOR * 5 + IDENTITY + GENERATOR * 7 + bytes.fromhex(INVALID[0]) + IDENTITY
-    with pytest.raises(CryptoError, match=r"point 5 "):
-        group.times(points, 3)
-
-
 def test_hashes_are_mapped_as_the_standard_says(group: Group) -> None:
     """RFC 9496's inputs of the one-way map have its outputs, together and with a scalar."""
     uniform = b"".join(hashlib.sha512(sentence.encode()).digest() for sentence in HASHED)
@@ -356,25 +349,6 @@ def test_sizes_are_checked(group: Group) -> None:
         group.added(GENERATOR * 2, GENERATOR)
     with pytest.raises(CryptoError, match="a factor of 16 bytes for each point"):
         group.new_sum().add(GENERATOR * 2, bytes(16))
-
-
-def test_buffers_are_points_too(group: Group) -> None:
-    """A memoryview and a bytearray are read where they lie."""
-    points = random_points("buffers", 3)
-    assert group.times(memoryview(bytearray(b"12" + points))[2:], 5) == group.times(points, 5)
-    assert group.times(bytearray(points), 5) == group.times(points, 5)
-
-
-def test_nothing_is_nothing(group: Group) -> None:
-    """Without points there are no multiples."""
-    assert group.times(b"", 3) == group.times_hashed(b"", 3) == group.times_hashed(b"") == group.added(b"", b"") == b""
-
-
-def test_a_path_that_is_not_there_is_refused() -> None:
-    """The error names the paths that this machine has."""
-    assert RistrettoGroup().name == f"native-{PATHS[0]}"
-    with pytest.raises(ValueError, match="expected a path among"):
-        RistrettoGroup("abacus")
 
 
 def test_the_kernel_refuses_what_is_no_scalar_itself() -> None:

@@ -35,10 +35,10 @@ from plumbob.party.verbs import serve
 from plumbob.party.verbs.receipt import NOBODY
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan
+from plumbob.protocol import scoring
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import HELD_OUT, measured
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.shares import scoring
 from plumbob.run_folder import RunFolder
 from tests.lab.attacks.lattice.garbage import GarbageReplies
 from tests.party.kept import Kept, trained

@@ -15,7 +15,7 @@ from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.train import has_room_for_all, next_commands
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.openings import RowLimit
+from plumbob.protocol.limits import RowLimit
 
 
 def test_held_out_rows_are_counted_once_for_a_run(tmp_path: Path) -> None:

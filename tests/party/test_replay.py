@@ -32,12 +32,11 @@ from plumbob.party.statements import (
     write_statement,
 )
 from plumbob.plan import Plan
-from plumbob.protocol import outcome
+from plumbob.protocol import outcome, scoring
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Seal, digest_of_rows
 from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.prediction import BEYOND_ITS_OWN, BEYOND_THE_PLAN, VERDICT
-from plumbob.protocol.shares import scoring
 from plumbob.protocol.shares.training import SharesParty
 from plumbob.run_folder import RunFolder
 from tests.party.kept import Kept, accountable

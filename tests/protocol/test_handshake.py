@@ -11,9 +11,9 @@ import pytest
 from plumbob.crypto import Draws
 from plumbob.errors import PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Hello, Session, SessionPurpose, agree, agree_pair_masks, greet
+from plumbob.protocol.handshake import Hello, Session, SessionPurpose, agree, greet
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import PairMasks
+from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, together
 
 IDS = ("anna", "bert", "carl")

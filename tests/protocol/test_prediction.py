@@ -22,8 +22,9 @@ from plumbob.errors import (
 from plumbob.lab.simulate import Run
 from plumbob.protocol import signing
 from plumbob.protocol.handshake import agree
+from plumbob.protocol.limits import RowLimit
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORE_PART, RowLimit
+from plumbob.protocol.openings import SCORE_PART
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.prediction import ROW, Answerer, Asker, Served, SessionLedger
@@ -108,7 +109,7 @@ def test_scores_are_the_sums_of_the_parts(split: tuple[int, ...]) -> None:
 
 def test_a_long_query_on_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query of more rows than go into one message is answered in several, each of which looks random."""
-    monkeypatch.setattr("plumbob.protocol.shares.scoring.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("plumbob.protocol.scoring.ROWS_AT_ONCE", 4)
     run = run_of(TWO, open="never")
     wire = Wire()
     [scores] = predicted(run, [range(10)], wire).scores

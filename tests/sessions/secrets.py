@@ -13,7 +13,7 @@ from plumbob.crypto import Draws
 from plumbob.crypto.lattice import OwnerKey
 from plumbob.data import Table
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.openings import PairMasks
+from plumbob.protocol.pair_masks import PairMasks
 
 SAID_TO_PEERS = ("nonce", "share of the seed", "share of the start", "test of a key", "proof of a key")
 """Drawn to be said, some of it after a commitment."""

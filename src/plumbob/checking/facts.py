@@ -12,7 +12,7 @@ from plumbob.checking.figures import Figures
 from plumbob.checking.words import sentence
 from plumbob.counting import counted
 from plumbob.plan import Plan
-from plumbob.protocol.openings import most_scored_rows
+from plumbob.protocol.limits import most_scored_rows
 from plumbob.protocol.releases import What, is_released
 
 Holds = Callable[[Plan], bool]

@@ -13,7 +13,8 @@ from plumbob.model.logistic import uniform_reach
 from plumbob.plan import Party, Plan, RowLevels, total_passes
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.plan.study import flip_probability, label_scale
-from plumbob.protocol.openings import WEIGHTS, columns_of, most_scored_rows
+from plumbob.protocol.limits import most_scored_rows
+from plumbob.protocol.openings import WEIGHTS, columns_of
 from plumbob.protocol.releases import opened_bits
 
 ASSUMED_ROWS = 10_000

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from plumbob.crypto import lattice
     from plumbob.crypto.draws import Draws, FirstWords, new_root
-    from plumbob.crypto.fixed_point import Encoded, Encoding, sum_bits
+    from plumbob.crypto.fixed_point import Encoded, Encoding
     from plumbob.crypto.randomness import SYSTEM_RANDOMNESS, Randomness
 
 _OFFERED = {
     "draws": ("Draws", "FirstWords", "new_root"),
-    "fixed_point": ("Encoded", "Encoding", "sum_bits"),
+    "fixed_point": ("Encoded", "Encoding"),
     "randomness": ("SYSTEM_RANDOMNESS", "Randomness"),
 }
 _MODULE_OF = {name: module for module, names in _OFFERED.items() for name in names}
@@ -29,7 +29,6 @@ __all__ = [
     "Randomness",
     "lattice",
     "new_root",
-    "sum_bits",
 ]
 
 

@@ -75,9 +75,3 @@ class Encoded:
     @property
     def bits(self) -> int:
         return self.encoding.bits
-
-
-def sum_bits(rows: int, left: Encoding, right: Encoding) -> int:
-    """Width, sign included, that holds any sum over `rows` of a product of two encoded numbers."""
-    # abs(sum) <= rows * 2**(left.bits - 1) * 2**(right.bits - 1) < 2**(result - 1).
-    return left.bits + right.bits - 1 + rows.bit_length()

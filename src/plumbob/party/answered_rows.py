@@ -15,7 +15,7 @@ from plumbob.net.identity import make_private_folder, write_over
 from plumbob.party.home import Home
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.openings import RowLimit, most_scored_rows, refuse_beyond, shows_quality
+from plumbob.protocol.limits import RowLimit, most_scored_rows, refuse_beyond, shows_quality
 
 HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
 

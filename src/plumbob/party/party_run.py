@@ -31,7 +31,7 @@ from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT
 from plumbob.protocol.openings import ASSUMED_ROWS
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.shares.scoring import largest_reply
+from plumbob.protocol.scoring import largest_reply
 from plumbob.protocol.shares.sizes import largest_body
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.party_run import ROOM, PartyRun
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.openings import RowLimit
+from plumbob.protocol.limits import RowLimit
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.prediction import (
@@ -29,8 +29,7 @@ from plumbob.protocol.prediction import (
     Served,
     SessionLedger,
 )
-from plumbob.protocol.scoring import ROWS_AT_ONCE, SCORE_BYTES
-from plumbob.protocol.shares.scoring import largest_reply
+from plumbob.protocol.scoring import ROWS_AT_ONCE, SCORE_BYTES, largest_reply
 
 SECONDS_TO_HEAR = 10.0
 

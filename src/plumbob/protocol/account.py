@@ -121,7 +121,7 @@ class Seal:
     signature: bytes = b""
 
     def unsigned_bytes(self) -> bytes:
-        return self.commitments + b"".join(one for pair in self.streams.values() for one in pair)
+        return self.commitments + b"".join(digest for pair in self.streams.values() for digest in pair)
 
     def to_bytes(self) -> bytes:
         return self.unsigned_bytes() + self.signature
@@ -180,11 +180,11 @@ class SessionAccount:
 
     def refuse_other_versions(self, names: Sequence[str]) -> None:
         """Refuse seals that contradict each other: what one party sent must be what the other got, for all of these."""
-        for one in names:
+        for sender in names:
             for other in names:
-                if one != other and self.seals[one].streams[other][0] != self.seals[other].streams[one][1]:
+                if sender != other and self.seals[sender].streams[other][0] != self.seals[other].streams[sender][1]:
                     raise RemoteProtocolError(
-                        f"{one} and {other}: the message logs that they signed differ, so one of them tells two "
+                        f"{sender} and {other}: the message logs that they signed differ, so one of them tells two "
                         "versions and the run ends here; start over with --new"
                     )
 

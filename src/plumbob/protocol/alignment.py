@@ -303,11 +303,11 @@ class AlignmentParty:
         ours = SortedPoints(held).points.tobytes()
         outgoing = dict.fromkeys(self.participant.data_peers, ours)
         incoming = {peer: self.sizes[self._after(peer)] for peer in self.participant.data_peers}
-        shown = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming)
-        for peer, points in shown.items():
+        lists = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming)
+        for peer, points in lists.items():
             if not are_sorted(points):
                 raise RemoteProtocolError(f"{peer}: expected its points sorted, each once; they are not")
-        return {self.participant.name: ours, **shown}
+        return {self.participant.name: ours, **lists}
 
     def _common(self, lists: Mapping[str, bytes]) -> bytes:
         first, *others = (SortedPoints(lists[name]) for name in self._ring)

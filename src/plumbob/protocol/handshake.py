@@ -1,4 +1,4 @@
-"""The handshake: who is there and what for, the same plan and rows at all parties, the joint seed, and keys.
+"""The handshake: who is there and what for, the same plan and rows at all parties, the joint seed, and numbers.
 
 Every step is one message to every peer and one from every peer. Whatever differs ends the run.
 """
@@ -7,27 +7,15 @@ import hmac
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Self
-
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from typing import Literal, Self
 
 from plumbob.data import seed_from_int
 from plumbob.errors import RemoteProtocolError
-from plumbob.protocol.account import (
-    HASH_BYTES,
-    Numbers,
-    digest_of_numbers,
-    hash_fields,
-)
+from plumbob.protocol.account import HASH_BYTES, Numbers, digest_of_numbers, hash_fields
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import PairMasks
 from plumbob.protocol.participant import Participant
 
-if TYPE_CHECKING:
-    pass
-
 HELLO = struct.Struct("<32sQ")  # A nonce, and how many rows.
-X25519_BYTES = 32  # Of a public key.
 WHAT_IDS_SAY = "its ids, their order or its seed"
 
 SessionPurpose = Literal["train", "predict", "align"]
@@ -77,10 +65,10 @@ def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose 
 
 def greet(participant: Participant, rows: int, purpose: SessionPurpose = "train") -> bytes:
     """The session's identity; every peer that holds rows must have as many."""
-    identity, heard = greet_peers(participant, rows, purpose)
+    identity, rows_of = greet_peers(participant, rows, purpose)
     for peer in participant.data_peers:
-        if heard[peer] != rows:
-            raise RemoteProtocolError(f"{peer}: we have {rows} aligned rows, it has {heard[peer]}; align again")
+        if rows_of[peer] != rows:
+            raise RemoteProtocolError(f"{peer}: we have {rows} aligned rows, it has {rows_of[peer]}; align again")
     return identity
 
 
@@ -97,18 +85,18 @@ def greet_peers(participant: Participant, rows: int, purpose: SessionPurpose) ->
     for channel in channels.values():
         channel.send(Kind.HELLO, 0, ours.to_bytes())
     size = len(ours.to_bytes())
-    heard = {peer: Hello.from_bytes(channel.receive(Kind.HELLO, 0, size)) for peer, channel in channels.items()}
-    said = {name: ours, **heard}
-    nonces = {party: hello.nonce for party, hello in said.items()}
-    commitments = {party: hello.commitment for party, hello in said.items()}
-    if repeated := [peer for peer in heard if list(nonces.values()).count(nonces[peer]) > 1]:
+    theirs = {peer: Hello.from_bytes(channel.receive(Kind.HELLO, 0, size)) for peer, channel in channels.items()}
+    hellos = {name: ours, **theirs}
+    nonces = {party: hello.nonce for party, hello in hellos.items()}
+    commitments = {party: hello.commitment for party, hello in hellos.items()}
+    if repeated := [peer for peer in theirs if list(nonces.values()).count(nonces[peer]) > 1]:
         raise RemoteProtocolError(f"{' and '.join(repeated)}: sent a nonce that another party has; each draws its own")
     identity = session_identity(purpose, participant.plan.hash(), nonces, commitments)
     participant.account.greeted(identity, names, commitments)
     if not rows:
         # An alignment has no seed, and who holds no rows does not hear it.
         participant.open_chain(identity, b"")
-    return identity, {peer: hello.rows for peer, hello in heard.items()}
+    return identity, {peer: hello.rows for peer, hello in theirs.items()}
 
 
 def session_identity(
@@ -149,27 +137,6 @@ def confirm(participant: Participant, key: bytes, ids: Sequence[str], what: str 
     for peer, theirs in participant.receive_all(Kind.CONFIRMATION).items():
         if not hmac.compare_digest(confirmation(peer), theirs):
             raise RemoteProtocolError(f"{peer}: {what} differ from ours; align again")
-
-
-def agree_pair_masks(participant: Participant, session: Session) -> PairMasks:
-    """Agree on a secret key with each peer, for the masks that hide one answer among all of them; two need none."""
-    keys: dict[str, bytes] = {}
-    if len(participant.data_peers) > 1:
-        secret = X25519PrivateKey.from_private_bytes(participant.draws.of("pair key").draw(32))
-        participant.send_all(Kind.PAIR_KEY, secret.public_key().public_bytes_raw())
-        for peer, body in participant.receive_all(Kind.PAIR_KEY, X25519_BYTES).items():
-            keys[peer] = _pair_key(secret, body, session, sorted((participant.name, peer)), peer)
-    return PairMasks(participant.name, session.identity, keys)
-
-
-def _pair_key(secret: X25519PrivateKey, body: bytes, session: Session, names: list[str], peer: str) -> bytes:
-    try:
-        shared = secret.exchange(X25519PublicKey.from_public_bytes(body))
-    except ValueError:
-        raise RemoteProtocolError(
-            f"{peer}: its pair key is a point of small order; everybody could guess ours"
-        ) from None
-    return hash_fields(b"pair", session.identity, *map(str.encode, names), shared)
 
 
 def fix_numbers(participant: Participant, calculated: Numbers) -> Numbers:

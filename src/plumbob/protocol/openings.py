@@ -3,10 +3,9 @@
 To open a shared number, each side cuts its own share: it drops the low bits that nobody needs and reduces what is left
 modulo 2**K, K being the public width of an honest number. The sender hands over K bits and the receiver adds its own.
 Whatever the receiver did before, these K bits are all that this message can carry out (docs/protocol.md has
-the argument). Where several answer, masks hide each answer among the others'.
+the argument). Where several answer, masks hide each answer among the others' (`pair_masks`).
 """
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.crypto.fixed_point import Encoding
-from plumbob.errors import BudgetExceededError, RemoteProtocolError
+from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
 
 Share = list[int]
@@ -86,86 +85,6 @@ WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)
 """The width of a weight in the units of training: below 64, to 2**-20."""
 OPENED_SCORES = OpenedWidth(integer_bits=5, fraction_bits=16)
 """The width of a score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
-
-
-@dataclass(frozen=True, repr=False)
-class PairMasks:
-    """Masks that hide one party's answer among several: each two of them add and subtract the same number.
-
-    In the sum over all who answer, the masks cancel; whoever gets the answers gets that sum and nothing of a single
-    one. A party whose answer is the only one has no keys, and no mask.
-    """
-
-    name: str
-    session: bytes
-    keys: Mapping[str, bytes]
-    """The key that this party shares with each other one."""
-
-    def hidden(
-        self, receiver: str, step: int, values: Iterable[int], indices: Iterable[int], moduli: Iterable[int]
-    ) -> Share:
-        """The values with this party's masks; their indices, and the step, never come twice toward one receiver."""
-        return [
-            (value + self.mask(receiver, step, index, modulus)) % modulus
-            for value, index, modulus in zip(values, indices, moduli, strict=False)
-        ]
-
-    def mask(self, receiver: str, step: int, index: int, modulus: int) -> int:
-        """What this party adds: plus the masks shared with later parties, minus those shared with earlier ones."""
-        return sum(
-            (1 if self.name < other else -1) * pair_mask(key, self.session, receiver, step, index, modulus)
-            for other, key in self.keys.items()
-            if other != receiver
-        )
-
-
-def pair_mask(key: bytes, session: bytes, receiver: str, step: int, index: int, modulus: int) -> int:
-    """A pseudo-random number modulo a power of two, never the same for two different contexts."""
-    name = receiver.encode()
-    numbers = (len(name), step, index)
-    context = key + session + b"".join(number.to_bytes(8, "little") for number in numbers) + name
-    return int.from_bytes(hashlib.shake_256(context).digest((modulus.bit_length() + 7) // 8), "little") % modulus
-
-
-def most_scored_rows(plan: Plan, trained: int) -> int:
-    """How many rows in all the plan lets the label party have scored where this many are trained on; 0 = no limit.
-
-    Without a number in the plan all aligned rows, held-out ones included, where weights are never opened.
-    """
-    return plan.most_rows or (plan.aligned(trained) if plan.is_closed else 0)
-
-
-def shows_quality(plan: Plan, rows: int) -> bool:
-    """Whether some of this many aligned rows are held out and scored when training ends.
-
-    None are where scores wait for a replay: `party predict --held-out` scores them afterwards.
-    """
-    return plan.kind.is_encrypted and plan.held_out(rows) > 0 and not plan.is_replayed
-
-
-@dataclass(frozen=True)
-class RowLimit:
-    """How many rows are ever scored, by the plan or by a party's own decision."""
-
-    rows: int
-    is_planned: bool = False
-
-    def in_words(self, used: int, owner: str) -> str:
-        """The limit, the rows used and the rows left, in words."""
-        whose = "the plan allows" if self.is_planned else f"{owner} itself allows"
-        left = max(0, self.rows - used)
-        return f"{whose} {self.rows:,} scored rows, {used:,} are used, {left:,} are left"
-
-    def cure(self, raising: str) -> str:
-        """What to do about the limit; `raising` where it is a party's own."""
-        planned = "agree on a new plan (plumbob party propose --most-rows N) and train it"
-        return f"predict fewer rows, or {planned if self.is_planned else raising}"
-
-
-def refuse_beyond(limit: int, before: int, rows: int) -> None:
-    """Raise BudgetExceededError where this many more rows exceed a limit; 0 = no limit."""
-    if limit and before + rows > limit:
-        raise BudgetExceededError(f"{before} rows of this plan have been scored, {rows} more exceed {limit}")
 
 
 def columns_of(plan: Plan, name: str) -> int:

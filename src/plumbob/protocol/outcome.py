@@ -19,7 +19,7 @@ from plumbob.model.logistic import fit_logistic
 from plumbob.plan import Plan
 from plumbob.protocol import signing
 from plumbob.protocol.account import LAST
-from plumbob.protocol.openings import shows_quality
+from plumbob.protocol.limits import shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AnyParty, TrainingParty

@@ -77,8 +77,8 @@ class Participant:
         The state is that of the party's program; those of the channels and of the draws are added here.
         """
         channels = {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
-        kept = {**(state or {}), **channels, "draws": self.draws.advance(self._carried())}
-        self.journal.finish(step, kept, needs or {})
+        whole = {**(state or {}), **channels, "draws": self.draws.advance(self._carried())}
+        self.journal.finish(step, whole, needs or {})
 
     def take_up(self) -> Resumed | None:
         """Return to the end of the last finished step, with channels and draws; None if an earlier start left none."""

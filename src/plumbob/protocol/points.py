@@ -61,7 +61,7 @@ class Blinder:
         challenge: bytes,
         proof: bytes,
     ) -> bool:
-        """Whether a peer proved the same; CryptoError where it sent something that is no point."""
+        """Whether a peer proved that all products carry one scalar; CryptoError where it sent what is no point."""
         combination = same_scalar.combined(self._group, points, challenge)
         product = same_scalar.combined(self._group, products, challenge)
         return same_scalar.verify(self._group, context, public, combination, product, proof)

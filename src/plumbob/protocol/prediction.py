@@ -23,8 +23,8 @@ from plumbob.errors import BudgetExceededError, LocalProtocolError, RemoteProtoc
 from plumbob.protocol import signing
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import agree
+from plumbob.protocol.limits import RowLimit, refuse_beyond
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import RowLimit, refuse_beyond
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.scoring import Scoring, scoring_of
@@ -60,7 +60,7 @@ class Asker:
         return scores
 
     def begin(self) -> None:
-        self._scoring = begun(self.participant, self.table, self.part)
+        self._scoring = begin_session(self.participant, self.table, self.part)
 
     def scores(self, rows: Sequence[int], to_follow: int = 0) -> Vector:
         """The joint scores of these rows, counted from 0 in the aligned list; BudgetExceededError if a peer refuses.
@@ -156,7 +156,7 @@ class Answerer:
 
     def run(self) -> Served:
         """Answer until the label party ends the session; BudgetExceededError at the limit."""
-        scoring = begun(self.participant, self.table, self.part)
+        scoring = begin_session(self.participant, self.table, self.part)
         queries = rows = 0
         while (query := self._next_query(queries + 1)).rows:
             self._spend(queries + 1, query)
@@ -203,8 +203,8 @@ class Answerer:
         names = [party.name for party in self.participant.plan.feature_parties]
         verdicts = {self.participant.name: own}
         if len(names) > 1:
-            told = self._channel.receive(Kind.QUERY_DECISION, step, VERDICT.size * len(names))
-            verdicts = {peer: told[at * VERDICT.size :][: VERDICT.size] for at, peer in enumerate(names)}
+            decided = self._channel.receive(Kind.QUERY_DECISION, step, VERDICT.size * len(names))
+            verdicts = {peer: decided[at * VERDICT.size :][: VERDICT.size] for at, peer in enumerate(names)}
         if verdicts[self.participant.name] != own:
             raise RemoteProtocolError(f"{self._asker}: it tells everybody that we decided otherwise than we did")
         return refusals_in(verdicts, self.participant.name)
@@ -223,7 +223,7 @@ class Answerer:
         return self.participant.channels[self._asker]
 
 
-def begun(participant: Participant, table: Table, part: ModelPart) -> Scoring:
+def begin_session(participant: Participant, table: Table, part: ModelPart) -> Scoring:
     """Start a session on the same plan and aligned rows; returns the way in which this plan's scores are opened."""
     session = agree(participant, table.ids, "predict", part.model)
     return scoring_of(participant, session, table, part)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plumbob.plan import Plan
-from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, WEIGHTS, columns_of, most_scored_rows
+from plumbob.protocol.limits import most_scored_rows
+from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, WEIGHTS, columns_of
 from plumbob.protocol.shares.shape import RunShape
 
 What = Literal["gradient", "all gradients", "weights", "scores", "parts of scores", "masked numbers"]
@@ -57,14 +58,14 @@ def releases(plan: Plan, trained: int) -> Iterator[Release]:
 
 def is_released(plan: Plan, what: What) -> bool:
     """Whether anybody gets to read it."""
-    return any(one.what == what for one in releases(plan, 1))
+    return any(each.what == what for each in releases(plan, 1))
 
 
 def opened_bits(plan: Plan, name: str) -> int:
     """Bits about the peers that this party's opened weights can carry in one run of `shares`, if it deviates."""
-    return sum(one.bits_in_all for one in releases(plan, 1) if (one.to, one.what) == (name, "weights"))
+    return sum(each.bits_in_all for each in releases(plan, 1) if (each.to, each.what) == (name, "weights"))
 
 
 def scored_bits(plan: Plan, rows: int) -> int:
     """Bits about the feature parties that this many scores, opened from shares, can carry to the label party."""
-    return rows * sum(one.bits for one in releases(plan, 1) if one.what == "scores")
+    return rows * sum(each.bits for each in releases(plan, 1) if each.what == "scores")

@@ -152,7 +152,7 @@ def promised_cost(plan: Plan, rows: int) -> RowCost | None:
 
 
 def kept_cost(plan: Plan, rows: int) -> RowCost | None:
-    """`promised_cost` for a report: None also for a run of an earlier version that promised too much."""
+    """`promised_cost` for a report: None also where the plan promises more than such a run keeps."""
     try:
         return promised_cost(plan, rows)
     except PrivacyError:

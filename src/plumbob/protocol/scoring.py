@@ -1,29 +1,41 @@
 """How the scores of some rows come to the label party: held-out ones when training ends, or new ones."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import repeat
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
-from plumbob.data import Table
-from plumbob.errors import RemoteProtocolError
+from plumbob.crypto import lattice
+from plumbob.crypto.lattice import Register, answer_request, local, open_reply, sets
+from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.layout import ENTRY_BITS
+from plumbob.data import Table, store
+from plumbob.errors import DataError, RemoteProtocolError
+from plumbob.plan import Plan
 from plumbob.protocol import signing
-from plumbob.protocol.handshake import Session, agree_pair_masks, fix_numbers
+from plumbob.protocol.channel import said_by
+from plumbob.protocol.handshake import Session, agree, fix_numbers
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import SCORE_PART, packed, unpacked
+from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, columns_of, packed, unpacked
+from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
+from plumbob.protocol.shares.bound import BoundEnd
+from plumbob.protocol.shares.products import ColumnHolders
+from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, RunShape
 
 SCORE_BYTES = 16  # Of a part of a score, modulo 2**128.
 ROWS_AT_ONCE = 4096  # Rows that are scored with one message.
-# Far wider than a sum of parts, so that masks which do not cancel are noticed.
+# Far wider than a sum of parts: if one party's masks are missing, what is left of them is no score.
 MODULUS = 1 << 8 * SCORE_BYTES
 
 
 class Scoring(Protocol):
-    """Both sides of it."""
+    """Opens scores to the label party: `collect` at the label party, `answer` at each feature party."""
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
         """Receive the scores of these rows, as the label party."""
@@ -33,14 +45,19 @@ class Scoring(Protocol):
 
 
 def scoring_of(participant: Participant, session: Session, table: Table, part: ModelPart) -> Scoring:
-    """As this plan's scores are opened."""
+    """The way in which this plan's scores are opened, ready for the rows of this table."""
     if not participant.plan.is_closed:
         return OpenedScoring(participant, session, table, part)
-    from plumbob.protocol.shares.scoring import SharedScoring  # Late: other protocols open their weights.
+    scoring = SharedScoring(participant, table)
+    scoring.prepare_prediction(part, session)
+    return scoring
 
-    predictor = SharedScoring(participant, table)
-    predictor.prepare_prediction(part, session)
-    return predictor
+
+def largest_reply(plan: Plan) -> int:
+    """Bytes of the longest message of a session, never too few: every row takes as many coefficients as columns."""
+    columns = max(columns_of(plan, party.name) for party in plan.learners)
+    coefficients = ROWS_AT_ONCE * (columns + 1) + sets.LARGEST_DEGREE
+    return 2 * coefficients * (ANGLE_BITS // 8 + 2)
 
 
 class OpenedScoring:
@@ -77,3 +94,131 @@ class OpenedScoring:
     @property
     def _asker(self) -> str:
         return self._participant.plan.label_party.name
+
+
+class SharedScoring:
+    """Scores from weights that stay shared: rows are multiplied with what was encrypted when training ended.
+
+    Rows are clipped as in training, and a score is opened with the bits of an honest one: a sign, five integer bits and
+    sixteen fraction bits.
+    """
+
+    def __init__(self, participant: Participant, table: Table) -> None:
+        self.participant, self.plan, self.table = participant, participant.plan, table
+        self.holders = ColumnHolders.at(participant)
+
+    own: list[int]
+    ends: dict[str, BoundEnd]
+    shape: RunShape
+    session: Session
+    pair_masks: PairMasks
+    """Masks that hide one party's share of a score among the others'."""
+    _predicted: lattice.Small
+
+    def predict(self, part: ModelPart) -> Vector | None:
+        """The scores of this table's rows, where all parts are here."""
+        rows = len(self.table)
+        self.prepare_prediction(part, agree(self.participant, self.table.ids, "predict", part.model))
+        if self.holders.is_first:
+            return self.collect(1, range(rows))
+        self.answer(1, range(rows))
+        return None
+
+    def prepare_prediction(self, part: ModelPart, session: Session) -> None:
+        """Prepare the shares of the weights, the keys they were bound with, and this table's rows as numbers."""
+        lengths = {name: self.holders.columns(name) for name in self.holders.names}
+        found = {name: len(share) for name, share in part.shares.items()}
+        if found != lengths or part.bound is None or set(part.bound.ends) != set(self.holders.peers):
+            raise DataError("this part holds no shares of this plan's weights; is it from another run?")
+        self.own = part.shares[self.holders.name]
+        self.ends = {peer: part.bound.ends[peer] for peer in self.holders.peers}
+        self.shape = RunShape(self.plan, part.training_rows)
+        self.session = session
+        self._predicted = fix_numbers(self.participant, {"rows": self._entries(part)})["rows"]
+        self.pair_masks = agree_pair_masks(self.participant, session)
+
+    def _entries(self, part: ModelPart) -> lattice.Small:
+        """The rows in units of the last fraction bit, no wider than a matrix's entries: new rows may lie far out."""
+        limit = 2.0 ** (ENTRY_BITS - 1) - 1
+        entries = np.empty((len(self.table), len(self.own)), dtype=np.int32)
+        for piece in store.pieces(len(self.table)):
+            units = np.ldexp(part.encode(self.table, piece), self.plan.feature_bits)
+            entries[piece] = np.clip(np.rint(units, out=units), -limit, limit, out=units)
+        return entries
+
+    def collect(self, step: int, rows: Sequence[int]) -> Vector:
+        return np.concatenate([np.zeros(0), *(self._collected(step, piece) for piece in _pieces(rows))])
+
+    def _collected(self, step: int, rows: NDArray[np.intp]) -> Vector:
+        cut = self._cut_scores(step, rows)
+        channels, size = self.holders.channels, OPENED_SCORES.size(len(rows))
+        shares = {peer: channel.receive(Kind.SCORE_SHARE, step, size) for peer, channel in channels.items()}
+        signing.check_seals(self.participant, step, self.holders.names)
+        return OPENED_SCORES.opened(cut, shares)
+
+    def answer(self, step: int, rows: Sequence[int]) -> None:
+        label = self.holders.label
+        for piece in _pieces(rows):
+            cut = self._cut_scores(step, piece)
+            hidden = self.pair_masks.hidden(label, step, cut, piece.tolist(), repeat(1 << OPENED_SCORES.bits))
+            self.holders.channels[label].send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
+            signing.seal(self.participant, step, [label])
+
+    def _cut_scores(self, step: int, rows: NDArray[np.intp]) -> list[int]:
+        """This party's share of some rows' scores, cut, once everybody has signed; after `prepare_prediction`."""
+        cut = self._cut(self._shared_scores(step, self._predicted[rows]))
+        signing.meet(self.participant, step, self.holders.names)
+        return cut
+
+    def _shared_scores(self, step: int, entries: lattice.Small) -> NDArray[np.uint64]:
+        """This party's share of the scores, modulo one period."""
+        mine = local.scores(self.engine, entries, self.own, self.shape.input_bits)
+        total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
+        rows = len(entries)
+        matrix = lattice.PrivateMatrix(self.engine, self.shape.scored(self.holders.name, rows), entries)
+        for peer, channel in self.holders.channels.items():
+            # Drawn for these rows alone: randomness that hid others must not hide them too.
+            answering_key = self.participant.draws.of("answers", peer).draw(SEED_BYTES)
+            request, key = self.ends[peer].received, self._tested_keys[peer]
+            answer = answer_request(matrix, key, 0, request, answering_key, Register())
+            channel.send(Kind.LATTICE_REPLY, step, answer.reply)
+            total = total + answer.share[:, 0]
+        for peer, channel in self.holders.channels.items():
+            layout = self.shape.scored(peer, rows)
+            reply = channel.receive(Kind.LATTICE_REPLY, step, layout.reply_bytes)
+            with said_by(peer):
+                total = total + open_reply(self._owner_keys[peer], layout, reply)[:, 0]
+        return total
+
+    def _cut(self, shared: NDArray[np.uint64]) -> list[int]:
+        """The share without the low bits that nobody needs, modulo an honest score's width.
+
+        A share modulo 2**32 becomes one modulo 2**22: what wraps there wraps here, so any number of parties can do it.
+        """
+        dropped = SCORE_FRACTION - OPENED_SCORES.fraction_bits
+        values = (int(value) % (1 << ANGLE_BITS) for value in shared.tolist())
+        if not self.holders.is_pair:
+            return [((value + (1 << dropped >> 1)) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
+        if self.holders.is_first:
+            return [(value >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
+        return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
+
+    @cached_property
+    def engine(self) -> lattice.Engine:
+        return lattice.engine_on(self.participant.threads, self.participant.cluster)
+
+    @cached_property
+    def _owner_keys(self) -> dict[str, lattice.OwnerKey]:
+        name = self.holders.name
+        return {peer: end.owner_key(self.engine, self.shape.prediction(name, peer)) for peer, end in self.ends.items()}
+
+    @cached_property
+    def _tested_keys(self) -> dict[str, lattice.TestedKey]:
+        name = self.holders.name
+        return {peer: end.tested_key(self.engine, self.shape.prediction(peer, name)) for peer, end in self.ends.items()}
+
+
+def _pieces(rows: Sequence[int]) -> list[NDArray[np.intp]]:
+    """The rows of each message."""
+    starts = range(0, len(rows), ROWS_AT_ONCE)
+    return [np.asarray(rows[start : start + ROWS_AT_ONCE], dtype=np.intp) for start in starts]

@@ -1,6 +1,5 @@
 """A part of a request or of a reply, made by itself, has the bytes that it has in the whole."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -43,28 +42,6 @@ def assert_same(parts: list[Answered], whole: Answered) -> None:
 def packed(parameters: ParameterSet, request: bytes) -> Packed:
     """A request's polynomials."""
     return np.frombuffer(request, dtype=np.uint8).reshape(-1, len(parameters.primes), parameters.degree * 50 // 8)
-
-
-def test_requests_are_made_in_parts(lattice_engine: Engine) -> None:
-    """Polynomials of numbers, of small ones in slots and of wide ones in slots: the parts are the whole."""
-    generator, slots = np.random.default_rng(1), TINY_SLOTS
-    messages = random_pairs(generator, COUNT * 64, 51).reshape(COUNT, 64, 2)
-    small = generator.integers(-(2**20), 2**20, (COUNT, 64)).astype(np.int32)
-    wide = random_pairs(generator, COUNT * 64, 100).reshape(COUNT, 64, 2)
-    keys, slot_keys = request_keys(lattice_engine, TINY), request_keys(lattice_engine, slots)
-    made: dict[str, Callable[[slice, int], bytes]] = {
-        "numbers": lambda part, first: lattice_engine.encrypt(
-            TINY, replace(keys, first=first), messages[part], 51, b""
-        ),
-        "small": lambda part, first: lattice_engine.encrypt_slots(
-            slots, replace(slot_keys, first=first), small[part], b""
-        ),
-        "wide": lambda part, first: lattice_engine.encrypt_slots(
-            slots, replace(slot_keys, first=first), wide[part], b""
-        ),
-    }
-    for encrypt in made.values():
-        assert b"".join(encrypt(part, part.start) for part in CUTS) == encrypt(slice(0, COUNT), 0)
 
 
 @pytest.mark.parametrize("is_turn", [False, True])

@@ -67,25 +67,6 @@ def test_slots_of_the_offered_set_are_exact() -> None:
     assert (lifted(played, layout) == (left.astype(np.int64) * right).sum(axis=0)).all()
 
 
-@pytest.mark.parametrize(
-    ("rows", "is_turn", "polynomials"),
-    [
-        (455, False, (1, 1)),
-        (1024, False, (1, 1)),
-        (1025, False, (2, 1)),
-        (5000, False, (6, 1)),
-        (16_384, False, (16, 1)),
-        (27_000, False, (16 + 8 + 3, 3)),
-        (455, True, (2, 2)),
-        (27_000, True, (16 + 8 + 4, 28)),
-    ],
-)
-def test_a_request_and_its_reply_have_few_polynomials(rows: int, is_turn: bool, polynomials: tuple[int, int]) -> None:
-    """Up to 1,024 rows one request and one reply carry all sixteen terms; turns keep sine and cosine apart."""
-    layout = SlotLayout(sets.SLOTS, rows, 16, is_turn)
-    assert (layout.requests, layout.replies) == polynomials
-
-
 def fewest(degree: int, rows: int, terms: int, is_turn: bool) -> int:
     """The fewest polynomials over every way to cut rows into blocks, each with its own number of terms."""
     best = [0]
@@ -182,6 +163,8 @@ def test_our_own_mistakes_in_slots_are_said(lattice_engine: Engine) -> None:
         make_request(key, 1, layout, np.zeros((4, 1), dtype=np.int32))
     with pytest.raises(CryptoError, match="has no slots"):
         SlotLayout(TINY, 4, 1)
+    with pytest.raises(CryptoError, match="as many sines as cosines"):
+        SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
 
 
 def test_other_numbers_for_the_same_request_are_refused(lattice_engine: Engine) -> None:
@@ -240,12 +223,3 @@ def test_one_request_serves_several_evaluators() -> None:
     for answer in answers:
         played = Played(request, answer, open_reply(key, layout, answer.reply))
         assert (lifted(played, layout) == np.stack([x * c - y * s, x * s + y * c])).all()
-
-
-def test_half_a_turn_is_refused() -> None:
-    """Cosines without sines, and shares of another shape, are a mistake of ours."""
-    with pytest.raises(CryptoError, match="as many sines as cosines"):
-        SlotLayout(TINY_SLOTS, 4, 3, is_turn=True)
-    key, layout = make_key(Engine(threads=1), TINY_SLOTS), SlotLayout(TINY_SLOTS, 4, 2, is_turn=True)
-    with pytest.raises(CryptoError, match="expected numbers of shape"):
-        make_request(key, 1, layout, np.zeros((4, 2, 2), dtype=np.uint64))

@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbob.crypto import Encoding, sum_bits
+from plumbob.crypto import Encoding
 from plumbob.errors import EncodingError, RemoteProtocolError
-from plumbob.lab.exchange.packing import Slots, centred, per_reply
+from plumbob.lab.exchange.packing import Slots, centred, per_reply, sum_bits
 from plumbob.lab.exchange.paillier import PrivateKey, PublicKey, admit
 from tests.crypto.support import LIGHT, seeded
 from tests.lab.exchange.support import decrypt_signed
@@ -247,3 +248,29 @@ def test_centred_residues(value: int, modulus: int) -> None:
     residue = centred(value, modulus)
     assert (value - residue) % modulus == 0
     assert -modulus <= 2 * residue <= modulus
+
+
+encodings = st.builds(Encoding, st.integers(1, 30), st.integers(0, 30))
+
+
+@LIGHT
+@given(st.integers(1, 5000), encodings, encodings)
+def test_sum_bits_holds_every_sum(rows: int, left: Encoding, right: Encoding) -> None:
+    """The width that the plan derives holds the largest sums that two encodings can produce, and not twice them."""
+    largest = rows * ((1 << (left.bits - 1)) - 1) * ((1 << (right.bits - 1)) - 1)
+    half = 1 << (sum_bits(rows, left, right) - 1)
+    assert -half < -largest <= largest < half
+    # Also for entries that use the whole two's complement range.
+    assert rows << (left.bits + right.bits - 2) < half
+    assert half <= 2 * (rows << (left.bits + right.bits - 2))
+
+
+@pytest.mark.parametrize("rows", [1, 255, 256, 257])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sum_bits_is_tight_at_the_extremes(rows: int, sign: int) -> None:
+    """Columns and residuals that are all extreme reach, and do not leave, the slot."""
+    features, residuals = Encoding(16, 2), Encoding(20, 4)
+    X = features.encode(np.full((rows, 1), features.decode((1 << 18) - 1)))
+    v = residuals.encode(np.full(rows, sign * residuals.decode((1 << 24) - 1)))
+    total = int((v.values.astype(object) @ X.values.astype(object))[0])
+    assert abs(total).bit_length() < sum_bits(rows, features, residuals) <= abs(total).bit_length() + 2

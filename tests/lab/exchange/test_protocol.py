@@ -11,9 +11,10 @@ from plumbob.lab.exchange import protocol as exchange_program
 from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
-from plumbob.protocol import openings
+from plumbob.protocol import pair_masks
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS, PairMasks, pair_mask
+from plumbob.protocol.openings import WEIGHTS
+from plumbob.protocol.pair_masks import PairMasks, pair_mask
 from tests.lab.exchange.support import SINGLE
 from tests.protocol.support import (
     Wire,
@@ -169,7 +170,7 @@ def test_pair_masks_cancel_and_never_repeat(monkeypatch: pytest.MonkeyPatch) -> 
         asked.append((key, session, learner, step, index, modulus))
         return pair_mask(key, session, learner, step, index, modulus)
 
-    monkeypatch.setattr(openings, "pair_mask", spy)
+    monkeypatch.setattr(pair_masks, "pair_mask", spy)
     plan = exchange_plan((2, 2, 1), **SINGLE)
     run = trained(plan)
     contexts = {context: asked.count(context) for context in asked}

@@ -80,7 +80,7 @@ def fingerprint(local_key: bytes, context: bytes, data: NDArray[Any] | bytes | m
     Two contents of up to 2**27 bytes have the same one with probability below 2**-79, and nothing that is sent shows
     the key: docs/lattice.md. A hash that collides for nobody would take seven times as long.
     """
-    # Late: importing this package must not load more than numpy and gmpy2.
+    # Late: `plumbob check` takes only sizes from this package, and starts without ciphers.
     from cryptography.hazmat.primitives.poly1305 import Poly1305
 
     key = derive(local_key, "fingerprint", context)

@@ -410,7 +410,7 @@ def _fewest(degree: int, rows: int, terms: int, is_turn: bool, least: int) -> tu
         together = block.together
         polynomials, rest = _fewest(degree, rows - block.count, terms, is_turn, together)
         tried.append((block.requests + block.replies + polynomials, ((together, block.count), *rest)))
-    return min(tried, key=lambda one: one[0])
+    return min(tried, key=lambda found: found[0])
 
 
 # Polynomials on the wire.

@@ -34,7 +34,6 @@ import numpy as np
 from plumbob.arrays import Matrix
 from plumbob.checking.study import Widths
 from plumbob.crypto import Encoded, Encoding
-from plumbob.crypto.fixed_point import sum_bits
 from plumbob.data import largest_batch
 from plumbob.lab import bounds
 from plumbob.lab.attacks.equations import label_weight, noise_on_residuals
@@ -54,7 +53,7 @@ from plumbob.lab.attacks.hooks import (
 from plumbob.lab.attacks.interface import Claim, Claims, Condition, NotApplicable, View
 from plumbob.lab.attacks.peer_scores import ScoreHistory, peer_columns
 from plumbob.lab.exchange.limbs import concatenate
-from plumbob.lab.exchange.packing import Slots, centred
+from plumbob.lab.exchange.packing import Slots, centred, sum_bits
 from plumbob.lab.exchange.paillier import EncryptedVector
 from plumbob.lab.exchange.profiles import Profile, profile_of
 from plumbob.plan import Plan

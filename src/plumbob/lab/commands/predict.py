@@ -13,7 +13,7 @@ from plumbob.lab.simulate.quality import read_rows
 from plumbob.net.identity import write_over
 from plumbob.party.scores import unusual_lines, write_scores
 from plumbob.plan import Plan
-from plumbob.protocol.openings import most_scored_rows
+from plumbob.protocol.limits import most_scored_rows
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 

@@ -27,8 +27,9 @@ from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol import signing
 from plumbob.protocol.handshake import fix_numbers, greet_peers
+from plumbob.protocol.limits import shows_quality
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import columns_of, shows_quality
+from plumbob.protocol.openings import columns_of
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AnyParty
 

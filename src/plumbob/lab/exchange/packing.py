@@ -11,11 +11,18 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from plumbob.checking.study import Widths
+from plumbob.crypto import Encoding
 from plumbob.data import largest_batch
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.lab.exchange.paillier import EncryptedVector
 from plumbob.lab.exchange.profiles import profile_of
 from plumbob.plan import Plan
+
+
+def sum_bits(rows: int, left: Encoding, right: Encoding) -> int:
+    """Width, sign included, that holds any sum over `rows` of a product of two encoded numbers."""
+    # abs(sum) <= rows * 2**(left.bits - 1) * 2**(right.bits - 1) < 2**(result - 1).
+    return left.bits + right.bits - 1 + rows.bit_length()
 
 
 class ReplyRoom(Protocol):

@@ -30,8 +30,8 @@ from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import Helper, Learner, admit_key, make_key, offer_key
 from plumbob.model import logistic
 from plumbob.protocol import signing
-from plumbob.protocol.handshake import agree_pair_masks
-from plumbob.protocol.openings import PairMasks, columns_of
+from plumbob.protocol.openings import columns_of
+from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 
 
 class ExchangeParty(GradientParty):

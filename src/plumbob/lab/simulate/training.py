@@ -38,7 +38,7 @@ from plumbob.protocol.outcome import account_record, party_record, run_record, r
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at, party_class
-from plumbob.protocol.shares.scoring import SharedScoring
+from plumbob.protocol.scoring import SharedScoring
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 

@@ -18,7 +18,7 @@ from plumbob.party.rows import aligned_table
 from plumbob.party.scores import quality_in_words
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.openings import most_scored_rows, shows_quality
+from plumbob.protocol.limits import most_scored_rows, shows_quality
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import RunFolder

@@ -94,14 +94,14 @@ def _joint_hash(participant: Participant, session: Session, names: list[str], en
     own = [bytes.fromhex(ends[peer].hash()) for peer in names if peer != participant.name]
     for peer in ends:
         participant.channels[peer].send(Kind.BOUND_HASHES, 0, b"".join(own))
-    said = {participant.name: own}
+    lists = {participant.name: own}
     for peer in ends:
         body = participant.channels[peer].receive(Kind.BOUND_HASHES, 0, HASH_BYTES * len(own))
-        said[peer] = [body[start : start + HASH_BYTES] for start in range(0, len(body), HASH_BYTES)]
+        lists[peer] = [body[start : start + HASH_BYTES] for start in range(0, len(body), HASH_BYTES)]
     hashes = {
         (name, peer): digest
         for name in names
-        for peer, digest in zip((other for other in names if other != name), said[name], strict=True)
+        for peer, digest in zip((other for other in names if other != name), lists[name], strict=True)
     }
     for name, peer in hashes:
         if hashes[name, peer] != hashes[peer, name]:

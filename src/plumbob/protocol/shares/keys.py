@@ -159,8 +159,8 @@ class _Tests:
         with self._naming_peer():
             nonces = [proof.reveal(sigma) for proof, sigma in zip(proofs, reveals, strict=True)]
         answers = [AGAIN + bytes(SEED_BYTES) if nonce is None else PASSED + nonce for nonce in nonces]
-        heard = yield from self._swap(Kind.KEY_NONCES, number, answers, [1 + SEED_BYTES] * len(tests))
-        for product, test, answer in zip(testing, tests, heard, strict=True):
+        theirs = yield from self._swap(Kind.KEY_NONCES, number, answers, [1 + SEED_BYTES] * len(tests))
+        for product, test, answer in zip(testing, tests, theirs, strict=True):
             if answer[:1] != AGAIN:
                 with self._naming_peer():
                     self.keys.tested[product] = test.finish(answer[1:])

@@ -30,15 +30,15 @@ def shared_series(now: Pass, scores: Angles, row_weights: RowWeights | None) -> 
     if not now.holders.is_pair:
         return np.concatenate([stages.of_many(place, piece, scores[piece]) for place, piece in pieces])
     shares: list[Pairs] = []
-    begun: Callable[[], Pairs] | None = None
+    end_previous: Callable[[], Pairs] | None = None
     for place, piece in pieces:
         # A piece ends after the next one has begun, so that both parties calculate at the same time.
-        following = stages.begin_pair(place, piece, scores[piece])
-        if begun is not None:
-            shares.append(begun())
-        begun = following
-    if begun is not None:
-        shares.append(begun())
+        end_this = stages.begin_pair(place, piece, scores[piece])
+        if end_previous is not None:
+            shares.append(end_previous())
+        end_previous = end_this
+    if end_previous is not None:
+        shares.append(end_previous())
     return pairs.lift(np.concatenate(shares), now.shape.profile[2].slot_modulus, now.holders.is_first)
 
 

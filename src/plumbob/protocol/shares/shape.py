@@ -33,7 +33,8 @@ from plumbob.errors import PlanError
 from plumbob.plan import Plan
 from plumbob.plan.common import STEP_BITS
 from plumbob.plan.sigmoids import AMPLITUDES, HARMONICS
-from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, columns_of, most_scored_rows
+from plumbob.protocol.limits import most_scored_rows
+from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS, columns_of
 
 if TYPE_CHECKING:
     from plumbob.privacy.rows import RowCost
@@ -158,7 +159,7 @@ class Product:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """Its owner with each evaluator."""
+        """The owner with each evaluator."""
         return [(self.owner, evaluator) for evaluator in self.evaluators]
 
     def context(self, session: bytes) -> KeyContext:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.plan import Plan
 from plumbob.protocol.account import HASH_BYTES, seal_bytes
-from plumbob.protocol.handshake import X25519_BYTES
 from plumbob.protocol.messages import HEADER
 from plumbob.protocol.openings import WEIGHTS, columns_of
+from plumbob.protocol.pair_masks import X25519_BYTES
 from plumbob.protocol.shares.keys import COMMITMENT_BYTES
 from plumbob.protocol.shares.shape import ELEMENT_BYTES, TERMS, Product, RunShape
 
@@ -41,13 +41,13 @@ def sent_in_a_run(plan: Plan, trained: int, *, signed: bool = True) -> Iterator[
 
 def total_bytes(plan: Plan, trained: int, receiver: str = "") -> int:
     """Bytes of all messages with their headers; those to one party alone where it is named."""
-    sent = (one for one in sent_in_a_run(plan, trained) if receiver in ("", one.receiver))
-    return sum(one.times * (HEADER.size + one.size) for one in sent)
+    sent = (each for each in sent_in_a_run(plan, trained) if receiver in ("", each.receiver))
+    return sum(each.times * (HEADER.size + each.size) for each in sent)
 
 
 def largest_body(plan: Plan, trained: int) -> int:
     """Bytes of the longest body of a run on this many rows."""
-    return max(one.size for one in sent_in_a_run(plan, trained))
+    return max(each.size for each in sent_in_a_run(plan, trained))
 
 
 def _set_up(shape: RunShape) -> Iterator[Sent]:

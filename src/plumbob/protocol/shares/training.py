@@ -33,10 +33,10 @@ from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
 from plumbob.protocol import signing
 from plumbob.protocol.account import Numbers
-from plumbob.protocol.handshake import agree_pair_masks
 from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS, PairMasks, Share, packed, unpacked
+from plumbob.protocol.openings import WEIGHTS, Share, packed, unpacked
+from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
 from plumbob.protocol.shares.bound import Bound, bind_shares
@@ -308,10 +308,10 @@ class SharesParty(TrainingParty):
     # What surrounds the steps.
 
     def state(self) -> State:
-        kept = {WEIGHTS_OF: self.held, VELOCITY_OF: self.velocities}
+        named = {WEIGHTS_OF: self.held, VELOCITY_OF: self.velocities}
         shares = {
             prefix + name: packed((value % local.RING for value in share), ELEMENT_BYTES)
-            for prefix, held in kept.items()
+            for prefix, held in named.items()
             for name, share in held.items()
         }
         register = msgspec.msgpack.encode(self.register.entries)

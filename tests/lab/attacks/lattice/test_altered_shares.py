@@ -13,8 +13,8 @@ from plumbob.lab.simulate import Run
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.releases import scored_bits
+from plumbob.protocol.scoring import SharedScoring
 from plumbob.protocol.shares.bound import Bound, BoundEnd
-from plumbob.protocol.shares.scoring import SharedScoring
 from plumbob.protocol.shares.shape import WEIGHT_BITS, RunShape
 from tests.protocol.support import outcomes, seated, shares_plan, tables_for, trained
 
