@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The kernel's tests under the address and undefined-behaviour sanitizers, then the tests of its threads under the thread
 # sanitizer, then its work with secrets under valgrind.
-# Each build has an environment of its own below build/sanitize; `make sanitize` calls this after tools/env.py.
+# Each build has an environment of its own below build/sanitize; `make sanitize` calls this in .venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

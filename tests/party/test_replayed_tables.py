@@ -15,6 +15,7 @@ from plumbob.data import Table
 from plumbob.data.encoder import FittedColumns, with_columns
 from plumbob.data.tables import Column
 from plumbob.errors import DataError
+from plumbob.party.evidence import packed_table, unpacked_table
 from plumbob.party.kept_numbers import exceeded_limit, impossible_in
 from plumbob.plan import Plan
 from plumbob.protocol.shares.training import SharesParty
@@ -116,6 +117,20 @@ def test_invented_labels_do_not_replay(tmp_path: Path, values: tuple[int, int]) 
     assert not statement["honest"]
     assert "its table holds what no file gives (a label that is neither 0 nor 1)" in statement["verdict"]
     assert kept.replayed("features")["honest"]
+
+
+def test_several_rows_of_one_person_are_no_table() -> None:
+    """Every verb reads its rows as a table, and so does a replay: neither takes an id twice."""
+    table = TABLES["features"]
+    again = (*table.ids[:-1], table.ids[0])
+    with pytest.raises(DataError, match="1 of 40 rows repeat an id"):
+        replace(table, ids=again)
+    head, *arrays = packed_table(table)
+    # Ids of one length: the framed head keeps its size.
+    last, before = (msgspec.msgpack.encode(identity) for identity in table.ids[:-3:-1])
+    assert len(last) == len(before)
+    with pytest.raises(DataError, match="1 of 40 rows repeat an id"):
+        unpacked_table(memoryview(b"".join([bytes(head).replace(last, before, 1), *arrays])))
 
 
 class OnOtherRows(SharesParty):
