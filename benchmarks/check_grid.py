@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from plumbob import datasets
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.checking.check import check
 from plumbob.checking.rules import assumes
 from plumbob.data import Table, split_array
 from plumbob.errors import PlumbobError
+from plumbob.lab import datasets
 from plumbob.lab.attacks import Attack, feature_geometry, label_only
 from plumbob.lab.audit.again import RunsAgain, in_clear
 from plumbob.lab.audit.redteam import carried_out, chosen

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from unittest.mock import patch
 
-from plumbob import datasets
 from plumbob.data import Table, split_array
+from plumbob.lab import datasets
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan
 from plumbob.protocol.shares.shape import RunShape

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plumbob import datasets
 from plumbob.data import split_array
+from plumbob.lab import datasets
 from plumbob.lab.simulate import train
 from plumbob.model.links import log_odds
 from plumbob.model.metrics import quality

@@ -25,8 +25,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from plumbob import datasets
 from plumbob.data import split_array
+from plumbob.lab import datasets
 from plumbob.lab.simulate import train
 from plumbob.model.links import log_odds
 from plumbob.plan import Plan

@@ -30,8 +30,8 @@ from sklearn.datasets import (
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from plumbob import datasets
 from plumbob.data import Table, table_from
+from plumbob.lab import datasets
 from plumbob.lab.simulate import train
 from plumbob.lab.simulate.files import common_rows, draft_for
 

@@ -14,8 +14,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from plumbob import datasets
 from plumbob.errors import DataError
+from plumbob.lab import datasets
 from tests.command_line import CommandLine
 
 needs_data = pytest.mark.skipif(

@@ -65,7 +65,7 @@ def test_the_demo_runs_from_the_wheel(tmp_path: Path) -> None:
 @pytest.mark.wheel
 def test_the_wheel_brings_its_data(bare: Path, tmp_path: Path) -> None:
     """Away from the sources, the bundled credit data are read, and who made them is said beside them."""
-    script = "from plumbob import datasets as d; print(len(d.load('loans', 'all')[1])); print(d.LOANS_FILE.parent)"
+    script = "from plumbob.lab import datasets as d; print(len(d.load('loans', 'all')[1])); print(d.LOANS_FILE.parent)"
     command = [str(bare / "python"), "-c", script]
     finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     rows, folder = finished.stdout.splitlines()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbob.datasets import CREDIT_COLUMNS, CREDIT_FILE, LOANS_FILE, LOANS_LABEL, LOANS_ROWS
+from plumbob.lab.datasets import CREDIT_COLUMNS, CREDIT_FILE, LOANS_FILE, LOANS_LABEL, LOANS_ROWS
 
 CLIENTS = 30_000
 # Not 0: that permutation begins with the test part of the data set `credit`, and all of it would be in the sample.

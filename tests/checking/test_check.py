@@ -9,13 +9,13 @@ from typing import Any, cast
 import pytest
 
 import plumbob
-from plumbob import datasets
 from plumbob.checking.advice import as_parameters, merged
 from plumbob.checking.check import check, figures_of, judge_figures, notes
 from plumbob.checking.figures import Figures
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.data import split_array
 from plumbob.errors import PlanError
+from plumbob.lab import datasets
 from plumbob.lab.audit import audit
 from plumbob.lab.simulate import train
 from plumbob.plan import Plan, in_words

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob import datasets
+from plumbob.lab import datasets
 from plumbob.model import metrics
 from tests.command_line import call
 from tests.docs.sides import play

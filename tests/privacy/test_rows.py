@@ -223,7 +223,7 @@ def test_norms_and_rate_follow_the_public_shape() -> None:
     assert rows.norms_of(0.0, (11, 12)) == pytest.approx((math.sqrt(11), math.sqrt(12)))
     assert rows.norms_of(2.0, (0, 4, 12)) == pytest.approx((1.0, math.sqrt(3)))
     assert math.hypot(*rows.norms_of(3.0, (5, 6, 7))) == pytest.approx(3.0)
-    assert rows.public_rate(2) == pytest.approx(4 / 3)
+    assert Plan.for_columns((11, 12), noise="rows", rows=9_000).rate == pytest.approx(4 / 3)  # Lemma 7.
 
 
 @pytest.mark.parametrize("norm", [0.0, -1.0, 2.0**20])

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto import Draws
 from plumbob.data import Table, split_array
+from plumbob.lab import datasets
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.exchange.primitive import PaillierParticipant
 from plumbob.lab.simulate import Run, train

@@ -7,7 +7,8 @@ rho = sensitivity**2 / (2 std**2), a run as many times that as a row is visited,
 The zCDP figure is a theorem for the discrete Gaussian that is really drawn. The analytic one (Balle and Wang 2018) is
 for the continuous Gaussian; on a grid as fine as ours the two hardly differ, but only the first is proved.
 
-scipy is imported where it is used: who trains with noise for rows needs none of it.
+scipy is imported where it is used, and what noise for rows is calibrated by uses none of it: both parties must come to
+the same whole number, and they rarely have the same version of scipy.
 """
 
 import math

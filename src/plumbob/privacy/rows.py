@@ -128,11 +128,6 @@ def norms_of(row_norm: float, columns: Sequence[int]) -> tuple[float, ...]:
     return tuple(joint * math.sqrt(own / every) for own in columns if own)
 
 
-def public_rate(parties: int) -> float:
-    """4 / (p + 1): clipped rows are not centred, so the intercept counts as one more party (Lemma 7)."""
-    return 4.0 / (parties + 1)
-
-
 # What it costs.
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plumbob import datasets
+from plumbob.lab import datasets
 from plumbob.lab.attacks.label_enumeration import ATTACKS
 from tests.lab.attacks.support import read
 from tests.protocol.support import plan_for

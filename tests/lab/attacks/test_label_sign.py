@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from plumbob import datasets
+from plumbob.lab import datasets
 from plumbob.lab.attacks import label_sign
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.plan.sigmoids import minimax_curve

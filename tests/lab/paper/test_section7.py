@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob import datasets
 from plumbob.errors import DataError
+from plumbob.lab import datasets
 from plumbob.lab.paper.quality import Curves, Released, curves_of, majority, success
 from plumbob.lab.paper.runs import Effort, ResultStore, made_up, trained
 from plumbob.lab.paper.section7 import SAME_CURVES, SAME_WEIGHTS, EncryptedSample, beside_clear, book_of

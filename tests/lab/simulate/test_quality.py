@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from plumbob import datasets
+from plumbob.lab import datasets
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import epoch_weights, with_quality

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from plumbob import datasets
 from plumbob.caller import Result
 from plumbob.checking.check import prices_of_noise
 from plumbob.checking.consent import refuse_leaks
@@ -22,6 +21,7 @@ from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import column_names
 from plumbob.data.summary import class_in_words
 from plumbob.errors import DataError
+from plumbob.lab import datasets
 from plumbob.lab.commands import TrainingHere
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, drafted_plan, files_by_party, load_tables

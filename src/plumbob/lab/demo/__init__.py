@@ -23,10 +23,10 @@ from plumbob.checking.judgement import HEADINGS
 from plumbob.checking.words import CHEATING, LEAKS
 from plumbob.counting import decimal, percent, seconds, size
 from plumbob.data import Batch
-from plumbob.datasets import LOANS_PARTIES
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.audit.redteam import passive_names
+from plumbob.lab.datasets import LOANS_PARTIES
 from plumbob.lab.demo.page import ComparedRun, LabelsRead, page_of
 from plumbob.lab.exchange import engines
 from plumbob.lab.simulate import JointModel, Run, train

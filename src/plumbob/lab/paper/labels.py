@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob import datasets
-from plumbob.lab import bounds
+from plumbob.lab import bounds, datasets
 from plumbob.lab.attacks.interface import Attack, Claim, View
 from plumbob.lab.attacks.label_only import recover_labels as recover_labels_alone
 from plumbob.lab.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.data import split_array
 from plumbob.errors import DataError
+from plumbob.lab import datasets
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import Attack, Claim, NotApplicable, View
 from plumbob.lab.simulate import Run, train

@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from plumbob import datasets
 from plumbob.arrays import Matrix, Vector
 from plumbob.counting import counted
 from plumbob.data import Table, split_array
+from plumbob.lab import datasets
 from plumbob.lab.attacks.equations import solved_steps
 from plumbob.lab.attacks.interface import View
 from plumbob.lab.audit.truth import Truth

@@ -10,10 +10,10 @@ for each plotted epoch. Both are here.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from plumbob import datasets
 from plumbob.checking.study import noise_std
 from plumbob.data import Table, split_array
 from plumbob.errors import DataError
+from plumbob.lab import datasets
 from plumbob.plan import PAPER, Plan
 
 PRESETS = ("figures", "text")

@@ -11,7 +11,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from plumbob import datasets
 from plumbob.counting import counted
 from plumbob.data import (
     Column,
@@ -39,6 +38,7 @@ from plumbob.data.ids import (
 )
 from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
+from plumbob.lab import datasets
 from plumbob.lab.simulate.training import JointModel
 from plumbob.plan import Plan, suggestion
 from plumbob.plan.encodings import DraftedEncoding, suggested_keys
