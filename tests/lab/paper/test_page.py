@@ -35,7 +35,10 @@ BOOK = Book(
         replace(FIRST, name="third", verdict="not run"),
         replace(FIRST, name="ours", reference="not in the paper"),
     ],
-    [Chapter("Curves", ["A sentence."], [Group("Open", [FRAME, FRAME]), Group("Folded", [FRAME], True)])],
+    [
+        Chapter("Curves", ["A sentence."], [Group("Open", [FRAME, FRAME]), Group("Folded", [FRAME], True)]),
+        Chapter("A theorem", [], [], [replace(FIRST, name="third", verdict="not run")]),
+    ],
     [FRAME],
     [Fact("label attack", "12 epochs", "Xavier")],
 )
@@ -46,7 +49,9 @@ def test_the_page_shows_everything_as_text() -> None:
     page = page_of(BOOK, 12.3)
     assert "<script>alert" not in page
     assert page.count("<figure") == 3
+    # A claim of a chapter stands there only.
     assert page.count("measured words") == 5
+    assert page.index("not run") > page.rindex("A theorem")
     # One statement that holds under one reading only.
     assert page.count('class="verdict degrades"') == 1
     assert page.count('class="verdict leaks"') == 1

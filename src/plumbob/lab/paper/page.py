@@ -35,6 +35,12 @@ class Chapter:
     heading: str
     sentences: Sequence[str]
     groups: Sequence[Group]
+    claims: Sequence[PaperClaim] = ()
+    """The claims that stand beside these figures."""
+
+    @property
+    def statements(self) -> list[list[PaperClaim]]:
+        return by_statement(self.claims)
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class PaperPage:
     in_short: Sequence[str]
     facts: Sequence[Fact]
     statements: Sequence[Sequence[PaperClaim]]
-    """The claims of each statement of the paper, one for each reading."""
+    """The claims of each statement of the paper that stands in no chapter, one for each reading."""
     own_statements: Sequence[Sequence[PaperClaim]]
     """The same of each statement of ours."""
     chapters: Sequence[Chapter]
@@ -77,19 +83,22 @@ def page_of(book: Book, seconds: float) -> str:
         Fact("statements of the paper that agree", agreement(book.claims, of_the_paper=True), "of those tried"),
         Fact("statements of ours that agree", agreement(book.claims, of_the_paper=False), "beyond the paper"),
     ]
+    in_chapters = [claim for chapter in book.chapters for claim in chapter.claims]
+    loose = [claim for claim in book.claims if claim not in in_chapters]
     page = PaperPage(
         title=book.title,
         about=book.about,
         in_short=[*in_short(book), f"This call took {counting.seconds(seconds)}."],
         facts=[*counts, *book.facts],
-        statements=_by_statement([claim for claim in book.claims if claim.is_the_papers]),
-        own_statements=_by_statement([claim for claim in book.claims if not claim.is_the_papers]),
+        statements=by_statement([claim for claim in loose if claim.is_the_papers]),
+        own_statements=by_statement([claim for claim in loose if not claim.is_the_papers]),
         chapters=book.chapters,
     )
     return templates.page_of("paper.html", page, "plumbob.lab.paper")
 
 
-def _by_statement(claims: Sequence[PaperClaim]) -> list[list[PaperClaim]]:
+def by_statement(claims: Sequence[PaperClaim]) -> list[list[PaperClaim]]:
+    """The claims of each statement, one for each reading."""
     names = dict.fromkeys(claim.name for claim in claims)
     return [[claim for claim in claims if claim.name == name] for name in names]
 

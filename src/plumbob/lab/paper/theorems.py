@@ -53,17 +53,14 @@ def book_of(results: ResultStore, effort: Effort, experiments: tuple[Experiment,
         "Each theorem of Hu et al., Is Vertical Logistic Regression Privacy-Preserving?, as a small experiment, and "
         "what goes beyond it.",
         [claim for outcome in outcomes.values() for claim in outcome.claims],
-        [_chapter(experiment, outcomes[experiment.name]) for experiment in experiments],
+        [_chapter(one, outcomes[one.name]) for one in experiments],
         [frame for outcome in outcomes.values() for frame in outcome.frames],
         list(_facts(outcomes)),
     )
 
 
 def _chapter(experiment: Experiment, outcome: Outcome) -> Chapter:
-    sentences = [
-        f"{claim.says} Measured ({claim.reading}): {claim.measured}; {claim.verdict}." for claim in outcome.claims
-    ]
-    return Chapter(experiment.heading, sentences, [Group("", outcome.frames)])
+    return Chapter(experiment.heading, (), [Group("", outcome.frames)], outcome.claims)
 
 
 def _facts(outcomes: Mapping[str, Outcome]) -> Iterator[Fact]:
