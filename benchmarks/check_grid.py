@@ -3,10 +3,10 @@
     python -m benchmarks.check_grid --fresh 31 --out benchmarks/results/check_grid.jsonl [--part 0/2] [--table]
 
 A verdict is the worst about one party, target and assumption; it is right where an attack by this party on this target
-has an advantage above the plan's tolerance. Attacks that had nothing to gain are left out (`has_room`), and so are
-`chosen-column` and `chosen-labels`, whose verdicts are the same for every table. A plan that is in the file already is
-not run again, and `--table` only sets today's verdicts beside what is there: thresholds are chosen on some seeds, and
-others are left alone for the report.
+has an advantage above the plan's tolerance. Attacks that had nothing to gain are left out (`has_room`), and
+`chosen-column`, whose verdict is fixed, is counted apart. A plan that is in the file already is not run again, and
+`--table` only sets today's verdicts beside what is there: thresholds are chosen on some seeds, and others are left
+alone for the report.
 
 Plans have two, three or five parties, label parties with 0, 1, 2 and many columns, shares of positives from .1 to 46 %,
 `exchange` and `arbiter` (trained in `clear`, whose views are the same, but for those with active attacks) and `shares`
@@ -334,8 +334,10 @@ def _outcome(found: Finding) -> dict[str, Any]:
 # Verdicts beside outcomes.
 
 STRICTNESS = ("none", "blocked", "degrades", "leaks")
-SAME_EVERYWHERE = ("chosen-column", "chosen-labels")
-"""Attacks whose verdict no table changes, because the attacker chooses whom it brings."""
+APART = "chosen-column"
+"""The attack whose verdict is the same for every plan that scores anybody."""
+TOLERANCE = 0.05
+"""The tolerance that plans have by default."""
 FEW_POSITIVES = 4
 """With fewer people in the rarer class no interval is narrow enough to show a leak of labels."""
 
@@ -357,7 +359,7 @@ def pairs_of(stored: dict[str, Any]) -> Iterator[Pair]:
     """Today's verdicts on a plan beside what was reached, party by party and target by target."""
     reached: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for one in stored["outcomes"]:
-        if one["attack"] not in SAME_EVERYWHERE and one["advantage"] is not None and has_room(one):
+        if one["attack"] != APART and one["advantage"] is not None and has_room(one):
             reached.setdefault((one["by"], one["target"], assumes(one["attack"])), []).append(one)
     rarer = min(stored["positives"], 1.0 - stored["positives"]) * stored["rows"]
     findings = check(planned(stored["keys"], stored["rows"], stored["number"]), positives=stored["positives"])
@@ -391,6 +393,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     right = [pair for pair in announced if pair.is_leak]
     silent = [pair for pair in pairs if pair.verdict in STRICTNESS[:2]]
     missed = [pair for pair in leaking if pair.verdict == "degrades"]
+    apart = [one["advantage"] or 0.0 for result in results for one in result["outcomes"] if one["attack"] == APART]
     return {
         "plans": len(results),
         "failed": sum("failed" in result for result in results),
@@ -399,6 +402,7 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         "recall": f"{len(right)} of {len(leaking)} ({len(right) / max(len(leaking), 1):.3f})",
         "blocked that leak": f"{sum(pair.is_leak for pair in silent)} of {len(silent)}",
         "hidden in degrades": f"{len(missed)}, of which {sum(pair.advantage > 0.5 for pair in missed)} above .5",
+        f"{APART}, above the tolerance": f"{sum(one > TOLERANCE for one in apart)} of {len(apart)}",
         "wrongly announced": Counter(pair.target for pair in announced if not pair.is_leak),
         "missed": Counter(f"{pair.target}: {pair.attack}" for pair in missed),
         "leaks of what is blocked": [f"{pair.cell}: {pair.attack} {pair.by}" for pair in silent if pair.is_leak],
