@@ -13,7 +13,8 @@ from typing import Any, get_args
 import pytest
 
 import plumbob
-from plumbob import arrays, errors
+from plumbob import arrays, crypto, data, errors
+from plumbob.crypto import lattice
 from plumbob.plan import PROTOCOLS
 from tests.mutations import FAULTS
 
@@ -82,6 +83,13 @@ def test_crypto_needs_numpy_only() -> None:
     # Compiled parts of numpy enter their run time under names of its own.
     loaded = {name for name in loaded if not name.startswith(("cython_runtime", "_cython_"))}
     assert loaded <= {"plumbob", "numpy"}
+
+
+@pytest.mark.parametrize("face", [crypto, lattice, data], ids=lambda face: face.__name__)
+def test_a_name_that_is_imported_when_it_is_asked_for_is_no_module(face: Any) -> None:
+    """A module that is imported would stand in the place of a function of the same name."""
+    modules = {file.stem for file in Path(face.__file__).parent.glob("*.py")}
+    assert not modules & set(face._MODULE_OF)
 
 
 @pytest.mark.parametrize(

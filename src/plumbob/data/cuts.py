@@ -7,6 +7,7 @@ seldom a cell of the table.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,15 @@ MOST_DIGITS = 17
 """How many significant decimal digits tell any two floating-point numbers apart."""
 MOST_CUTS_COMPARED = 32
 """Up to this many cuts, comparing a column with every cut is faster than searching each number's place."""
+
+
+@dataclass(frozen=True)
+class PlacedColumn:
+    """What was learned from a column of numbers, and paid for: its middle, its factor and its cuts into bins."""
+
+    middle: float
+    factor: float
+    cuts: tuple[float, ...] = ()
 
 
 def cut_points(values: Vector, bins: int) -> tuple[float, ...]:

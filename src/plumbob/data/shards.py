@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.data import store
+from plumbob.data.cuts import PlacedColumn
 from plumbob.data.encoder import Encoder, choices_of, fit_columns, fit_encoder
 from plumbob.data.tables import Table
 from plumbob.data.whitening import Whitening, fit_whitening, gamma_for, penalties_of
@@ -50,15 +51,6 @@ class Shard:
 
     def __repr__(self) -> str:
         return f"Shard({len(self.X)} training rows, {len(self.X_test)} held out, {self.X.shape[1]} columns)"
-
-
-@dataclass(frozen=True)
-class PlacedColumn:
-    """What was learned from a column of numbers, and paid for: its middle, its factor and its cuts into bins."""
-
-    middle: float
-    factor: float
-    cuts: tuple[float, ...] = ()
 
 
 class RowTreatment(Protocol):

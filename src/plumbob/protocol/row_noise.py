@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data.shards import PlacedColumn
+from plumbob.data.cuts import PlacedColumn
 from plumbob.data.whitening import Whitening, gamma_for
 from plumbob.errors import PrivacyError
 from plumbob.plan import Plan

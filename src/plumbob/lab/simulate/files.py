@@ -24,7 +24,6 @@ from plumbob.data import (
     store,
     with_columns,
 )
-from plumbob.data.align import remarks_on_ids
 from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
 from plumbob.data.frames import NO_ROWS
 from plumbob.data.ids import (
@@ -36,6 +35,7 @@ from plumbob.data.ids import (
     likeness,
     refuse_other_parties,
 )
+from plumbob.data.same_rows import remarks_on_ids
 from plumbob.data.summary import sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab import datasets

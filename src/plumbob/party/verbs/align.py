@@ -7,8 +7,8 @@ from plumbob.callbacks import Progress
 from plumbob.caller import IN_PYTHON, Caller, Outcome
 from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
-from plumbob.data.align import remarks_on_ids
 from plumbob.data.ids import USUAL_OVERLAP, PackedIds, ids_in_words
+from plumbob.data.same_rows import remarks_on_ids
 from plumbob.errors import DataError
 from plumbob.party.given import GivenPlan, plan_argument, plan_of
 from plumbob.party.home import GivenHome, Home

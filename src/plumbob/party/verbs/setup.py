@@ -7,7 +7,7 @@ from pathlib import Path
 from plumbob.caller import IN_PYTHON, Caller, Outcome
 from plumbob.counting import percent
 from plumbob.data import Table, read_table
-from plumbob.data.align import remarks_on_ids
+from plumbob.data.same_rows import remarks_on_ids
 from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.data.tables import ColumnChoices, EncodingChoices
 from plumbob.errors import SettingsError
