@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 
 from plumbob.errors import PrivacyError
 from plumbob.privacy import accounting
-from plumbob.privacy.accounting import (
-    LabelCost,
-    gaussian_delta,
-    gaussian_epsilon,
-    proved_std,
-    zcdp_epsilon,
-)
+from plumbob.privacy.accounting import gaussian_delta, gaussian_epsilon, zcdp_epsilon
+from plumbob.privacy.label_noise import LabelCost, proved_std
 
 # Deviations for epsilon 1, .5, 8 and .1, by whoever calibrates the continuous Gaussian; sensitivity 4, as Taylor's.
 COSTS = [

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from plumbob.errors import BudgetExceededError
+from plumbob.lab.exchange.releases import LabelReleases
+from plumbob.lab.flips import flips
 from plumbob.plan.study import flip_probability, label_scale
-from plumbob.privacy.accounting import LabelCost
-from plumbob.privacy.label_noise import HeuristicNoise, LabelReleases, flips
+from plumbob.privacy.label_noise import HeuristicNoise, LabelCost
 
 # The paper's formulas, against its own numbers and against neighbouring runs.
 

@@ -16,8 +16,7 @@ from plumbob.errors import RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.plan.study import label_scale
-from plumbob.privacy.accounting import LabelCost, proved_std
-from plumbob.privacy.label_noise import HeuristicNoise
+from plumbob.privacy.label_noise import HeuristicNoise, LabelCost, proved_std
 from plumbob.protocol.openings import ENTRY_INTEGER_BITS
 
 SLACK_BITS = 100  # A masked sum wraps around n with probability 2**-100 at most.

@@ -1,8 +1,4 @@
-"""The cost of noisy residuals for labels: zero-concentrated privacy, and the Gaussian mechanism's exact curve.
-
-If the label party updates with the very vector that it released, flipping one label moves one entry of each release
-that the row is in, by twice the approximation's label weight: 4 in Taylor's, 1 in the others. One visit costs
-rho = sensitivity**2 / (2 std**2), a run as many times that as a row is visited, whatever the peer does in between.
+"""From zero-concentrated privacy to epsilon, and the Gaussian mechanism's exact curve.
 
 The zCDP figure is a theorem for the discrete Gaussian that is really drawn. The analytic one (Balle and Wang 2018) is
 for the continuous Gaussian; on a grid as fine as ours the two hardly differ, but only the first is proved.
@@ -14,57 +10,9 @@ the same whole number, and they rarely have the same version of scipy.
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-
-from plumbob.errors import PrivacyError
 
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 SMALLEST_LOGARITHM = math.log(sys.float_info.min)
-
-
-@dataclass(frozen=True)
-class LabelCost:
-    """A run's cost for one label: noise of this deviation on residuals of this sensitivity, for this many visits."""
-
-    std: float
-    sensitivity: float
-    visits: int
-
-    @property
-    def rho_per_visit(self) -> float:
-        return self.sensitivity**2 / (2 * self.std**2)
-
-    @property
-    def rho(self) -> float:
-        """The zCDP of the whole run."""
-        return self.visits * self.rho_per_visit
-
-    def zcdp_epsilon(self, delta: float) -> float:
-        """The proved epsilon at this delta."""
-        return zcdp_epsilon(self.rho, delta)
-
-    def analytic_epsilon(self, delta: float) -> float:
-        """The continuous Gaussian's epsilon at this delta."""
-        return gaussian_epsilon(math.sqrt(2 * self.rho), delta)
-
-
-# A plan asks for the same figure thousands of times while it is checked.
-@lru_cache(maxsize=64)
-def proved_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:
-    """The smallest deviation whose proved epsilon is at most `epsilon`, as `sound` promises."""
-    from scipy.optimize import brentq
-
-    if not epsilon > 0 or not 0 < delta < 1:
-        raise PrivacyError(f"expected epsilon above 0 and delta between 0 and 1, got {epsilon} and {delta}")
-    shift = sensitivity * math.sqrt(visits)
-
-    def excess(log_std: float) -> float:
-        return zcdp_epsilon(shift**2 / (2 * math.exp(2 * log_std)), delta) - epsilon
-
-    found = math.exp(float(brentq(excess, math.log(shift) - 12, math.log(shift) + 40, xtol=1e-12)))
-    # Above the root by more than the search's own error: a promise is not rounded down.
-    return found * (1 + 1e-9)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

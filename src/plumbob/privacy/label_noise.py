@@ -1,21 +1,64 @@
-"""Noise on labels and gradients: the paper's formulas, flipped labels, and a run's budget.
+"""What the paper's noise costs a label: its own formulas, and the noise for which epsilon is proved.
+
+If the label party updates with the very vector that it released, flipping one label moves one entry of each release
+that the row is in, by twice the approximation's label weight: 4 in Taylor's, 1 in the others. One visit costs
+rho = sensitivity**2 / (2 std**2), a run as many times that as a row is visited, whatever the peer does in between.
 
 The paper's formulas (Theorem D.5) are heuristic by its own words: party A updates with its exact residuals, so its
 weights are not post-processing of what it released, and they need the epochs and the steps, of which the paper fixes
-only T = 30. A label that is flipped once with probability q = 1 / (1 + e**epsilon) has pure epsilon, whatever is done
-with it; y / (1 - 2 q) of it in place of y keeps gradients unbiased.
+only T = 30.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
+from plumbob.errors import PrivacyError
+from plumbob.privacy.accounting import gaussian_epsilon, zcdp_epsilon
 
-from plumbob.errors import BudgetExceededError
-from plumbob.plan.study import flip_probability
-from plumbob.privacy.accounting import LabelCost
+
+@dataclass(frozen=True)
+class LabelCost:
+    """A run's cost for one label: noise of this deviation on residuals of this sensitivity, for this many visits."""
+
+    std: float
+    sensitivity: float
+    visits: int
+
+    @property
+    def rho_per_visit(self) -> float:
+        return self.sensitivity**2 / (2 * self.std**2)
+
+    @property
+    def rho(self) -> float:
+        """The zCDP of the whole run."""
+        return self.visits * self.rho_per_visit
+
+    def zcdp_epsilon(self, delta: float) -> float:
+        """The proved epsilon at this delta."""
+        return zcdp_epsilon(self.rho, delta)
+
+    def analytic_epsilon(self, delta: float) -> float:
+        """The continuous Gaussian's epsilon at this delta."""
+        return gaussian_epsilon(math.sqrt(2 * self.rho), delta)
+
+
+# A plan asks for the same figure thousands of times while it is checked.
+@lru_cache(maxsize=64)
+def proved_std(epsilon: float, delta: float, sensitivity: float, visits: int) -> float:
+    """The smallest deviation whose proved epsilon is at most `epsilon`, as `sound` promises."""
+    from scipy.optimize import brentq
+
+    if not epsilon > 0 or not 0 < delta < 1:
+        raise PrivacyError(f"expected epsilon above 0 and delta between 0 and 1, got {epsilon} and {delta}")
+    shift = sensitivity * math.sqrt(visits)
+
+    def excess(log_std: float) -> float:
+        return zcdp_epsilon(shift**2 / (2 * math.exp(2 * log_std)), delta) - epsilon
+
+    found = math.exp(float(brentq(excess, math.log(shift) - 12, math.log(shift) + 40, xtol=1e-12)))
+    # Above the root by more than the search's own error: a promise is not rounded down.
+    return found * (1 + 1e-9)
 
 
 @dataclass(frozen=True)
@@ -53,32 +96,3 @@ class HeuristicNoise:
 
     def _std(self, sensitivity: float) -> float:
         return math.sqrt(2.0 * math.log(1.25 / self.delta)) * sensitivity / self.epsilon
-
-
-def flips(count: int, epsilon: float, draw: Callable[[int], bytes]) -> NDArray[np.bool_]:
-    """Which labels are flipped, from random bytes; a probability is rounded up to a multiple of 2**-64."""
-    threshold = math.ceil(flip_probability(epsilon) * 2.0**64)
-    uniform = np.frombuffer(draw(8 * count), dtype="<u8")
-    return uniform < np.uint64(min(threshold, 2**64 - 1))
-
-
-class LabelReleases:
-    """Counts how often each label was released; a release beyond the agreed number of visits is refused."""
-
-    def __init__(self, cost: LabelCost, rows: int) -> None:
-        self.cost = cost
-        self._visits = np.zeros(rows, dtype=np.int64)
-
-    @property
-    def spent(self) -> float:
-        """The zCDP of the label that was released most often."""
-        return int(self._visits.max(initial=0)) * self.cost.rho_per_visit
-
-    def spend(self, rows: NDArray[np.intp]) -> None:
-        """Book one release of these rows, or refuse it and book nothing."""
-        if (self._visits[rows] >= self.cost.visits).any():
-            raise BudgetExceededError(
-                f"a label would be released more than {self.cost.visits} times, which is what epsilon was set for; "
-                "the run stops before the bytes leave"
-            )
-        self._visits[rows] += 1

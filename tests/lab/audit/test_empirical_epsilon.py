@@ -20,10 +20,10 @@ from plumbob.crypto import Draws
 from plumbob.data import Batch, build_shard, split_array
 from plumbob.errors import BudgetExceededError
 from plumbob.lab.exchange.protocol import ExchangeParty
+from plumbob.lab.exchange.releases import LabelReleases
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.label_noise import LabelReleases
 from plumbob.protocol.participant import Participant
 
 RUNS = 4000

@@ -16,13 +16,13 @@ from plumbob.crypto import Encoded, Encoding
 from plumbob.data import Batch, Table, batches
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.lab.exchange.primitive import engine_of
+from plumbob.lab.exchange.releases import LabelReleases
 from plumbob.lab.flips import flipped_signs
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.plan.study import label_scale
 from plumbob.privacy import discrete_gaussian
-from plumbob.privacy.label_noise import LabelReleases
 from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty
