@@ -138,12 +138,13 @@ class TlsStream:
     async def _take_in(self, seconds: float | None) -> None:
         async with asyncio.timeout(seconds):
             size = await asyncio.get_running_loop().sock_recv_into(self._socket, self._room)
-        if size:
-            self._incoming.write(self._room[:size])
-            # Where bytes are always there, the other tasks would never have their turn.
-            await asyncio.sleep(0)
-        else:
+        if not size:
             self._incoming.write_eof()
+            return
+        self._incoming.write(self._room[:size])
+        if size == len(self._room):
+            # Where more bytes are always there, the other tasks would never have their turn.
+            await asyncio.sleep(0)
 
     async def _flush(self) -> None:
         if data := self._outgoing.read():
