@@ -141,7 +141,9 @@ def svg(chart: Chart) -> str:
         _draw_bars(chart, axes) if chart.categories else _draw_lines(chart, axes)
         if len(chart.series) > 1:
             figure.legend(loc="outside lower center", ncols=2)
-        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Title": _cut(chart.title)})
+        metadata = {"Date": None, "Creator": None, "Title": _cut(chart.title)}
+        # Without a ground of its own: a dark page turns the ink around, and keeps its ground.
+        figure.savefig(file, format="svg", transparent=True, metadata=metadata)
     return file.getvalue()
 
 

@@ -75,6 +75,7 @@ class ComparedRun:
     def figures(self) -> Mapping[str, str]:
         """What the run is worth and costs."""
         return {
+            "labels right by guessing": percent(self.labels.guessed),
             "labels right by attack": percent(self.labels.read),
             "AUC": decimal(self.quality["auc"]),
             "time": seconds(self.record.seconds),
