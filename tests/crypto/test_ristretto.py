@@ -359,13 +359,13 @@ def test_the_kernel_refuses_what_is_no_scalar_itself() -> None:
 
 
 def test_a_long_call_can_be_interrupted() -> None:
-    """Ctrl-C ends a multiplication of many points, whatever thread works, and the process with it."""
+    """Ctrl-C ends a multiplication that would take minutes, whatever thread works, and the process with it."""
     program = (
         "import os, signal, threading\n"
         "from plumbob.crypto.ristretto import GENERATOR, RistrettoGroup\n"
         "try:\n"
         "    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "    RistrettoGroup('portable', 2).times(GENERATOR * 4_000_000, 5)\n"
+        "    RistrettoGroup('portable', 2).times(GENERATOR * 8_000_000, 5)\n"
         "except KeyboardInterrupt:\n"
         "    print('ended')\n"
     )

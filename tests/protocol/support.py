@@ -2,7 +2,6 @@
 
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -105,6 +104,8 @@ class Wire:
 
     tamper: Callable[[str, str, Message], bytes | None] | None = None
     log: list[tuple[str, str, Message]] = field(default_factory=list)
+    grown: threading.Condition = field(default_factory=threading.Condition)
+    """Notified of each message in the log."""
 
     def bodies(self, kind: Kind, sender: str | None = None, receiver: str | None = None) -> list[bytes]:
         return [message.body for message in self.messages(kind, sender, receiver)]
@@ -135,13 +136,13 @@ def mirroring(kind: Kind, of: Kind | None = None) -> Wire:
     def tamper(source: str, _target: str, message: Message) -> bytes | None:
         if (source, message.kind) != ("features", kind):
             return None
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
-            ours = [body for body in wire.bodies(of or kind, "label") if len(body) == len(message.body)]
-            if ours:
-                return replace(message, body=ours[0]).encode()
-            time.sleep(0.005)
-        return None
+
+        def ours() -> list[bytes]:
+            return [body for body in wire.bodies(of or kind, "label") if len(body) == len(message.body)]
+
+        with wire.grown:
+            found = wire.grown.wait_for(ours, PATIENCE)
+        return replace(message, body=found[0]).encode() if found else None
 
     wire.tamper = tamper
     return wire
@@ -158,7 +159,9 @@ class TappedLink:
     def send(self, *parts: Data) -> None:
         data = b"".join(parts)
         message = decode(data)
-        self._wire.log.append((*self._ends, message))
+        with self._wire.grown:
+            self._wire.log.append((*self._ends, message))
+            self._wire.grown.notify_all()
         changed = self._wire.tamper(*self._ends, message) if self._wire.tamper is not None else None
         self._inner.send(data if changed is None else changed)
 
