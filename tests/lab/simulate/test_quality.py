@@ -51,7 +51,7 @@ def test_held_out_rows_are_not_trained_on() -> None:
     run, loaded = trained(clear_plan(test_share=0.2))
     record = with_quality(run, loaded.tables).record
     assert set(record.quality) == {"held-out rows"}
-    assert (record.rows, record.test_rows) == (364, 91)
+    assert (record.rows, record.test_rows, record.predicted_class) == (364, 91, "1")
 
 
 def test_training_rows_are_called_so() -> None:

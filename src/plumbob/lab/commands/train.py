@@ -142,7 +142,6 @@ def _train(plan: Plan, loaded: LoadedTables, asked: TrainingHere, quiet: bool) -
                 *filter(None, [loaded.drafted, _few_rows(plan, loaded), _rest_of_the_rows(plan, loaded)]),
                 *finished.record.remarks,
             ],
-            predicted_class=str(trained.model.classes[1]),
         )
         finished = replace(finished, record=record)
         keep_rows(finished, loaded, RunFolder(out))

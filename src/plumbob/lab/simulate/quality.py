@@ -70,6 +70,7 @@ def with_quality(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table
         test_rows=0 if name == TRAINING else len(y),
         calibration={model: metrics.calibration_curve(y, values) for model, values in scores.items()},
         quality=quality,
+        predicted_class=str(run.model.classes[1]),
         remarks=[*run.record.remarks, *_remarks(plan, name, quality[name], trained_on, judged_on)],
         epochs=[
             {"epoch": float(epoch), **measured(_labels(plan, some), values)}
