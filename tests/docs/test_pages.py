@@ -59,6 +59,15 @@ def test_every_row_of_a_table_has_a_head(page: Path) -> None:
     assert headless == []
 
 
+def test_every_test_that_a_page_names_exists() -> None:
+    """A lemma names the test that drives it to its worst case: a test that was renamed or removed is found here."""
+    tests = (file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py"))
+    defined = {name for text in tests for name in re.findall(r"def (test_\w+)\(", text)}
+    named = {(page.stem, name) for page in pages() for name in re.findall(r"`(test_\w+)`", page.read_text("utf-8"))}
+    assert len(named) > 20
+    assert [pair for pair in sorted(named) if pair[1] not in defined] == []
+
+
 TORN = re.compile(r"(?m)^(?:[-*]|\d+\.) .*\n(?: .*\n)*\n(?=(?:[-*]|\d+\.) )")
 """An item, and an empty line before the next one: our lists have none, so that half of a list is not set apart."""
 
