@@ -59,7 +59,8 @@ def test_a_run_in_bad_weather(split: tuple[int, ...], tmp_path: Path) -> None:
             end = time.monotonic() + PATIENCE
             while steps_finished(organisations.journal("label")) < PASSES // 2:
                 assert time.monotonic() < end
-                assert all(process.poll() is None for process in started.values())
+                gone = [process for process in started.values() if process.poll() is not None]
+                assert not gone, gone[0].communicate()
                 time.sleep(0.1)
             network.set_link("label", is_up=False)
             time.sleep(DOWN_SECONDS)
