@@ -118,8 +118,9 @@ class Pass:
 
     # One product.
 
-    def ask(self, product: Product, request: bytes) -> None:
-        """Send what was encrypted for a product to all its evaluators, as its owner."""
+    def ask(self, product: Product, values: SlotValues) -> None:
+        """Encrypt own numbers for a product, as its owner, and send them to all its evaluators."""
+        request = make_request(self.keys.own[product], self.number, product.layout, values)
         for name in product.evaluators:
             self.holders.channels[name].send(Kind.LATTICE_REQUEST, self.number, request)
 
@@ -149,7 +150,7 @@ class Pass:
         asked, answered = self._ends(kind)
         # All are asked before any is answered, so that everybody works at the same time.
         for peer, product in asked.items():
-            self.ask(product, make_request(self.keys.own[product], self.number, product.layout, lent[peer]))
+            self.ask(product, lent[peer])
         shares = {peer: self.answer(product, matrix) for peer, product in answered.items()}
         return {peer: (shares[peer], self.open(product, peer)) for peer, product in asked.items()}
 
@@ -168,7 +169,7 @@ class Pass:
         """
         asked, answered = self._ends(kind)
         for product in dict.fromkeys(asked.values()):
-            self.ask(product, make_request(self.keys.own[product], self.number, product.layout, values))
+            self.ask(product, values)
         return partial(self._end_slots, asked, answered, values)
 
     def _end_slots(self, asked: Mapping[str, Product], answered: Mapping[str, Product], values: SlotValues) -> Pairs:
