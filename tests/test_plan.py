@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from plumbob.checking.check import check, notes
 from plumbob.errors import PlanError
-from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, Study, unready_evidence
+from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, Study, toml_value, unready_evidence
 from plumbob.plan.plan import struct_with
 
 EXAMPLE = """
@@ -92,6 +92,18 @@ def test_the_printed_defaults_are_the_contract(contract: dict[str, dict[str, Any
         ("fund", {"role": "features", "features": 12}),
     ]
     assert printed == contract
+
+
+def test_the_page_says_what_a_plan_of_parties_fixes() -> None:
+    """Each constant stands on the specification's page with the value that a run has."""
+    page = (Path(__file__).parents[1] / "docs" / "protocol.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", page, re.MULTILINE))
+    plan = Plan(TWO)
+    # Nothing reads these in `shares`, which has no Paillier keys, no such noise and longer residuals.
+    unread = {"protocol", "batch_size", "key_bits", "test_only_keys", "replies", "noise_std", "label_flip_epsilon"}
+    unread |= {"residual_bits", "unmasked_gradients_for_the_arbiter"}
+    fixed = [key for key in KEYS if key.is_study and key.name not in unread]
+    assert rows == {key.name: toml_value(getattr(plan, key.name)) for key in fixed}
 
 
 def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None:
