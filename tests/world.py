@@ -43,13 +43,14 @@ from plumbob.net.identity import Identity
 from plumbob.net.reliable import FRAME, MESSAGE
 from plumbob.net.wire import Timeouts
 from plumbob.party import prediction, replay, training
+from plumbob.party import session as sessions
 from plumbob.party.answered_rows import AnsweredRows
-from plumbob.party.conversation import ConnectorFor
 from plumbob.party.evidence import FOLDER as EVIDENCE
 from plumbob.party.evidence import Keeping
-from plumbob.party.ledger import SpendingLedger
-from plumbob.party.party_run import PartyRun
+from plumbob.party.ledger import RowBudget, SpendingLedger
 from plumbob.party.sealing import AuditorKeys
+from plumbob.party.session import ConnectorFor, peers_of, topic_of
+from plumbob.party.signature import PlanSignature
 from plumbob.party.verbs.align import IntersectionOptions, intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
@@ -626,20 +627,24 @@ class World:
             patch.setattr(training, "party_at", cast)
             yield
 
-    def start(self, name: str, *, dies_after: int = 0, **changes: Any) -> "Future[Any]":
-        """One party alone, with these fields of its `PartyRun`; with `dies_after`, it dies once that pass is finished.
+    def start(
+        self, name: str, *, dies_after: int = 0, signature: PlanSignature | None = None, **changes: Any
+    ) -> "Future[Any]":
+        """One party alone, with these fields of its session; with `dies_after`, it dies once that pass is finished.
 
         What it returns or raises is there when its journal is closed.
         """
-        party_run = replace(self.party_run(name), **changes)
+        if "plan" in changes:
+            changes["topic"] = topic_of(changes["plan"], self.session.purpose)
+        place = replace(self.place(name), **changes)
 
         def die(batch: Batch, steps: int) -> None:
             if batch.step == dies_after:
                 raise Killed
 
         def work() -> Any:
-            with closing(EventJournal(party_run.folder / JOURNAL, self, name)) as journal:
-                return self._play(party_run, journal, die)
+            with closing(EventJournal(place.folder / JOURNAL, self, name)) as journal:
+                return self._play(place, journal, die, signature)
 
         return later(work)
 
@@ -656,13 +661,13 @@ class World:
     def _live(self, name: str) -> Any:
         while True:
             self.on_start(name)
-            party_run = self.party_run(name)
+            place = self.place(name)
             if self.session.purpose != "train":
                 # Nothing resumes it: it begins with a new journal, as `align` and `predict` give it.
-                (party_run.folder / JOURNAL).unlink(missing_ok=True)
+                (place.folder / JOURNAL).unlink(missing_ok=True)
             try:
-                with closing(EventJournal(party_run.folder / JOURNAL, self, name)) as journal:
-                    return self._play(party_run, journal)
+                with closing(EventJournal(place.folder / JOURNAL, self, name)) as journal:
+                    return self._play(place, journal)
             except Killed:
                 if self.session.purpose != "train":
                     raise
@@ -671,22 +676,24 @@ class World:
                     raise
                 self._ends.stops.append(error)
 
-    def party_run(self, name: str) -> PartyRun:
+    def place(self, name: str) -> sessions.Session:
         """This party's place in the session, in a folder that is there."""
-        place, signers, plan = self.folder / name, signers_of(tuple(self.session.names)), self.session.agreed
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        RunFolder(place).plan_file.write_text(plan.to_toml())
-        return PartyRun(
-            name,
-            plan,
-            None if self.session.purpose == "align" else self.session.tables[name],
-            place,
-            self._place.connector(name),
+        folder, signers, plan = self.folder / name, signers_of(tuple(self.session.names)), self.session.agreed
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        RunFolder(folder).plan_file.write_text(plan.to_toml())
+        return sessions.Session(
+            name=name,
+            topic=topic_of(plan, self.session.purpose),
+            peers=peers_of(plan, name),
+            folder=folder,
+            connector_for=self._place.connector(name),
+            plan=plan,
+            table=None if self.session.purpose == "align" else self.session.tables[name],
             patience=self.patience,
             lingering=LINGERING,
             signer=signers[name],
             keeping=self.keeping(name) if self.session.keeps_evidence else None,
-            ledger=SpendingLedger(place / "spent.db") if plan.noise == "rows" else None,
+            budget=RowBudget(SpendingLedger(folder / "spent.db")) if plan.noise == "rows" else None,
         )
 
     def keeping(self, name: str) -> Keeping:
@@ -696,20 +703,26 @@ class World:
         place = self.folder / name / EVIDENCE
         return Keeping(place, self.session.purpose, name, self.session.agreed, auditor, certificates)
 
-    def _play(self, party_run: PartyRun, journal: SqliteJournal, progress: AfterStep | None = None) -> Any:
-        name, session = party_run.name, self.session
+    def _play(
+        self,
+        place: sessions.Session,
+        journal: SqliteJournal,
+        progress: AfterStep | None = None,
+        signature: PlanSignature | None = None,
+    ) -> Any:
+        name, session = place.name, self.session
         if session.purpose == "train":
-            return training.train(party_run, journal, progress, root=self.roots[name])
+            return training.train(place, journal, progress, signature=signature, root=self.roots[name])
         if session.purpose == "align":
             # Several chunks, so that there is a middle to die in.
             go_on = None if session.at_least is None else lambda size: size >= (session.at_least or 0)
             options = IntersectionOptions(go_on, jobs=1, chunk=4)
-            return intersect(party_run, PackedIds.of(session.tables[name].ids), journal, options)
+            return intersect(place, PackedIds.of(session.tables[name].ids), journal, options)
         part = (session.parts or in_memory(session).model.parts)[name]
         if name == session.plan.label_party.name:
-            return prediction.ask(party_run, journal, part, range(self.asked))
+            return prediction.ask(place, journal, part, range(self.asked))
         limit = RowLimit(self.limits[name]) if name in self.limits else None
-        return prediction.answer(party_run, journal, part, AnsweredRows(party_run.folder / ANSWERED), limit)
+        return prediction.answer(place, journal, part, AnsweredRows(place.folder / ANSWERED), limit)
 
 
 def later(work: Callable[[], Result]) -> "Future[Result]":

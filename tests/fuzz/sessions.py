@@ -29,7 +29,7 @@ import pytest
 
 from plumbob.errors import PlumbobError
 from plumbob.net import reliable
-from plumbob.party.conversation import Conversation
+from plumbob.party.session import Peers
 from plumbob.plan import Plan
 from tests.fuzz.decoders import scratch
 from tests.world import (
@@ -219,9 +219,9 @@ def play(script: Script) -> Outcome:
 @contextmanager
 def hurried() -> Iterator[None]:
     """Let nobody wait long for somebody who will not come."""
-    leave = Conversation.leave
+    leave = Peers.leave
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Conversation, "leave", lambda talk: leave(talk, PARTING))
+        patch.setattr(Peers, "leave", lambda peers: leave(peers, PARTING))
         patch.setattr(reliable, "GREETING_SECONDS", PARTING)
         # Far below the time for parting, of which a real party has a minute.
         patch.setattr(reliable, "LAST_WORDS_SECONDS", PARTING / 20)

@@ -8,7 +8,7 @@ import pytest
 
 from plumbob.errors import DataError, TransportError
 from plumbob.net.greeting import Greeting, Purpose
-from plumbob.party.conversation import conversation
+from plumbob.party.session import Meeting
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import Kind
 from tests.world import PATIENCE, Switchboard, later
@@ -32,17 +32,17 @@ def test_whoever_leaves_a_session_that_cannot_be_resumed_says_so(
     def stay() -> None:
         with (
             closing_journal(tmp_path / "bank.db") as journal,
-            conversation(topic, ["fund"], journal, board.connector("bank"), patience=2) as talk,
+            meeting(tmp_path, "bank", topic, ["fund"], board, 2).meet(journal) as peers,
         ):
             assert left.wait(PATIENCE)
-            talk.channels["fund"].receive(Kind.SIGNATURE, 0, None)
+            peers.channels["fund"].receive(Kind.SIGNATURE, 0, None)
 
     future = later(stay)
 
     def leave() -> None:
         with (
             closing_journal(tmp_path / "fund.db") as journal,
-            conversation(topic, ["bank"], journal, board.connector("fund"), patience=PATIENCE),
+            meeting(tmp_path, "fund", topic, ["bank"], board).meet(journal),
         ):
             left.set()
             raise stops
@@ -59,14 +59,14 @@ def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
     def wait() -> None:
         with (
             closing_journal(tmp_path / "bank.db") as journal,
-            conversation(topic, ["broker", "fund"], journal, board.connector("bank"), patience=PATIENCE),
+            meeting(tmp_path, "bank", topic, ["broker", "fund"], board).meet(journal),
         ):
             raise AssertionError("the broker never came")
 
     def leave() -> None:
         with (
             closing_journal(tmp_path / "fund.db") as journal,
-            conversation(topic, ["bank"], journal, board.connector("fund"), patience=PATIENCE),
+            meeting(tmp_path, "fund", topic, ["bank"], board).meet(journal),
         ):
             raise DataError("its own table")
 
@@ -74,6 +74,21 @@ def test_one_peer_is_heard_while_another_is_awaited(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         leave()
     assert "fund stopped: 'it cannot use its own table" in str(future.exception(PATIENCE / 2))
+
+
+def meeting(
+    folder: Path, name: str, topic: Greeting, peers: list[str], board: Switchboard, patience: float = PATIENCE
+) -> Meeting:
+    """One side's meeting."""
+    (folder / name).mkdir()
+    return Meeting(
+        name=name,
+        topic=topic,
+        peers=peers,
+        folder=folder / name,
+        connector_for=board.connector(name),
+        patience=patience,
+    )
 
 
 def closing_journal(file: Path) -> "closing[SqliteJournal]":

@@ -15,9 +15,10 @@ import pytest
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.data import split_array
 from plumbob.errors import BudgetExceededError, DataError
+from plumbob.net.greeting import Greeting
 from plumbob.party.home import Home
-from plumbob.party.ledger import EpsilonLimit, SpendingLedger
-from plumbob.party.party_run import PartyRun, party_run_at
+from plumbob.party.ledger import EpsilonLimit, RowBudget, SpendingLedger
+from plumbob.party.session import Peers, Session, session_at
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
@@ -187,50 +188,61 @@ def test_a_damaged_ledger_is_not_an_empty_one(budget: SpendingLedger) -> None:
         budget.book("first", ["a"], PART, up_to(0.05))
 
 
-def seat_of(folder: Path, most_epsilon: float = 0.0, **keys: Any) -> PartyRun:
+def seat_of(folder: Path, most_epsilon: float = 0.0, **keys: Any) -> Session:
     """A label party with a ledger, whose plan promises something for whole rows."""
     plan = Plan.for_columns((1, 1), **{"noise": "rows", "epsilon": 1.0, **keys})
     table, _ = split_array(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1], (1, 1))
-    budget = SpendingLedger(folder / "ledger.db")
-    return PartyRun("label", plan, table, folder, _no_station, ledger=budget, most_epsilon=most_epsilon)
+    budget = RowBudget(SpendingLedger(folder / "ledger.db"), most_epsilon)
+    topic = Greeting(purpose="train")
+    return Session(
+        name="label",
+        topic=topic,
+        peers=["features"],
+        folder=folder,
+        connector_for=_no_station,
+        plan=plan,
+        table=table,
+        budget=budget,
+    )
 
 
 def _no_station(on_connection: object) -> NoReturn:
     raise AssertionError("nobody is called here")
 
 
-def spend(party_run: PartyRun, journal: Path) -> None:
+def spend(place: Session, journal: Path) -> None:
     """What the protocol does before anything that depends on a row leaves."""
     with closing(SqliteJournal(journal)) as opened:
-        party_run._spend_rows(opened, spending_of_a_run(party_run.plan, 2))
+        participant = place.participant(Peers({}, {}), opened, opened.draws())
+        participant.spend_rows(spending_of_a_run(place.plan, 2))
 
 
 def test_a_second_run_on_the_same_rows_is_refused(tmp_path: Path) -> None:
     """The promise is for all runs together: another journal is another run, the same one is a restart."""
-    party_run = seat_of(tmp_path)
-    spend(party_run, tmp_path / "first.db")
-    spend(party_run, tmp_path / "first.db")
+    place = seat_of(tmp_path)
+    spend(place, tmp_path / "first.db")
+    spend(place, tmp_path / "first.db")
     with pytest.raises(BudgetExceededError, match="spent epsilon 1 in earlier runs"):
-        spend(party_run, tmp_path / "second.db")
+        spend(place, tmp_path / "second.db")
 
 
 def test_a_party_may_agree_to_more(tmp_path: Path) -> None:
     """With most_epsilon in party.toml several runs fit, as many as their costs add up to."""
-    party_run = seat_of(tmp_path, most_epsilon=2.0)
+    place = seat_of(tmp_path, most_epsilon=2.0)
     for run in range(3):
-        spend(party_run, tmp_path / f"{run}.db")
+        spend(place, tmp_path / f"{run}.db")
     with pytest.raises(BudgetExceededError):
-        spend(party_run, tmp_path / "another.db")
+        spend(place, tmp_path / "another.db")
 
 
 def test_plans_with_deltas_of_their_own_share_one_limit(tmp_path: Path) -> None:
     """A limit is an epsilon at the party's own delta: a plan's larger delta does not make it larger."""
     spend(seat_of(tmp_path, most_epsilon=2.0, epsilon=2.0), tmp_path / "first.db")
     for delta in (1e-5, 1e-4, 1e-3):
-        party_run = seat_of(tmp_path, most_epsilon=2.0, epsilon=2.0, delta=delta)
+        place = seat_of(tmp_path, most_epsilon=2.0, epsilon=2.0, delta=delta)
         with pytest.raises(BudgetExceededError, match=r"most_epsilon = 2 in party\.toml .* at most_delta = 1e-06"):
-            spend(party_run, tmp_path / f"{delta}.db")
-    ids = party_run.table.ids if party_run.table else ()
+            spend(place, tmp_path / f"{delta}.db")
+    ids = place.table.ids if place.table else ()
     assert SpendingLedger(tmp_path / "ledger.db").spent(ids).epsilon(1e-6) <= 2
 
 
@@ -245,6 +257,8 @@ def test_the_limit_is_what_the_party_s_own_file_says(tmp_path: Path) -> None:
     )
     Home.open(tmp_path / "label").join(peer.invitation())
     home, example = Home.open(tmp_path / "label"), seat_of(tmp_path)
-    party_run = party_run_at(home, example.plan, example.table, tmp_path, 1000, lambda words: None)
+    place = session_at(
+        home, example.plan, "train", table=example.table, folder=tmp_path, largest_message=1000, tell=lambda words: None
+    )
     with pytest.raises(BudgetExceededError, match=r"most_epsilon = 1 in party\.toml is the most at most_delta = 1e-09"):
-        spend(party_run, tmp_path / "first.db")
+        spend(place, tmp_path / "first.db")

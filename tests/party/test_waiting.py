@@ -8,7 +8,7 @@ import pytest
 from plumbob.errors import TransportError
 from plumbob.net.greeting import Greeting
 from plumbob.party import waiting
-from plumbob.party.conversation import conversation
+from plumbob.party.session import Meeting
 from plumbob.party.waiting import Waiting
 from plumbob.protocol.journal import SqliteJournal
 
@@ -79,9 +79,16 @@ def test_it_is_said_again_and_again(tmp_path: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(waiting, "SECONDS_BETWEEN", 0.01)
     lines: list[str] = []
     journal = SqliteJournal(tmp_path / "journal.db")
-    topic = Greeting(purpose="train")
-    talk = conversation(topic, ["fund"], journal, lambda attach: Nobody(), patience=0.5, tell=lines.append)
-    with pytest.raises(TransportError, match="fund: expected it within"), talk:
+    meeting = Meeting(
+        name="bank",
+        topic=Greeting(purpose="train"),
+        peers=["fund"],
+        folder=tmp_path,
+        connector_for=lambda attach: Nobody(),
+        patience=0.5,
+        tell=lines.append,
+    )
+    with pytest.raises(TransportError, match="fund: expected it within"), meeting.meet(journal):
         pytest.fail("nobody came")
     journal.close()
     assert len(lines) >= 2

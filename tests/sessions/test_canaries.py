@@ -173,7 +173,7 @@ def test_objects_print_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     World(session, tmp_path, on_event=look).run().honest()
     secrets.add_tables(session.tables)
     kinds = {name.rstrip("0123456789") for name in printed}
-    assert {"SharesParty", "Draws", "Keys", "OwnerKey", "PartyRun", "Shard", "Table", "Channel", "Witness"} <= kinds
+    assert {"SharesParty", "Draws", "Keys", "OwnerKey", "Session", "Shard", "Table", "Channel", "Witness"} <= kinds
     text = "\n".join(printed.values()).encode()
     for party in session.names:
         assert found(text, secrets.drawn[party] | secrets.held[party] | secrets.shares[party]) == []

@@ -15,7 +15,7 @@ import pytest
 
 from plumbob import party
 from plumbob.errors import DataError, JournalError
-from plumbob.party.conversation import Conversation
+from plumbob.party.session import Peers
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.run_folder import JOURNAL, RunFolder
@@ -107,7 +107,7 @@ def test_secrets_kept_for_a_peer_that_is_gone(tmp_path: Path, monkeypatch: pytes
     """Of three, one dies at its very end: the others' status says what is kept, for whom, and how to give it up."""
     session = SESSIONS["training of three"]
     organisations = Organisations(session.plan, session.tables, tmp_path)
-    monkeypatch.setattr(Conversation.leave, "__defaults__", (0.5,))
+    monkeypatch.setattr(Peers.leave, "__defaults__", (0.5,))
     loss = PowerLoss("features-2", "before over", lambda: None)
     loss.watch(monkeypatch)
     for name in session.names:

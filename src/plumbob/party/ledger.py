@@ -17,7 +17,9 @@ from plumbob.crypto.randomness import SYSTEM_RANDOMNESS
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.plan import Plan
 from plumbob.privacy.rows import RowSpending
+from plumbob.protocol.journal import SqliteJournal
 
+BOOKED_AS = "row budget"  # The fact in the journal under which name this run was booked.
 VERSION = 1
 ROWS = "rows"
 """What is counted. 0.1.0 also counted labels, in the same tables."""
@@ -159,6 +161,25 @@ class SpendingLedger:
             " party.toml if that is acceptable, or use other rows. The ledger recognises people by"
             " id: if two plans use different id columns, it counts one person as two"
         )
+
+
+@dataclass(frozen=True)
+class RowBudget:
+    """A party's ledger and limit, for runs with noise for whole rows."""
+
+    ledger: SpendingLedger
+    most_epsilon: float = 0.0
+    """The most that runs may spend on a row together, at `most_delta`; 0 = what the plan promises."""
+    most_delta: float = USUAL_DELTA
+
+    def book(self, journal: SqliteJournal, plan: Plan, ids: Sequence[str], spending: RowSpending) -> None:
+        """Book the run under a name that its journal keeps, so that a restart does not pay again."""
+        run = journal.fact(BOOKED_AS)
+        if run is None:
+            run = SYSTEM_RANDOMNESS.draw(16)
+            journal.note(BOOKED_AS, run)
+        limit = EpsilonLimit.of(plan, self.most_epsilon, self.most_delta, "most_epsilon")
+        self.ledger.book(run.hex(), ids, spending, limit)
 
 
 def _most(spendings: Iterable[RowSpending], delta: float) -> RowSpending:

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from plumbob.errors import DataError, JournalError
 from plumbob.net.identity import make_private_folder
-from plumbob.party.conversation import MET
 from plumbob.party.home import Home
+from plumbob.party.session import MET
 from plumbob.plan import Plan
 from plumbob.protocol.journal import JournalContents, SqliteJournal, read_contents
 from plumbob.run_folder import JOURNAL, RunFolder

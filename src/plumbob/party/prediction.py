@@ -14,7 +14,7 @@ from plumbob.data import Table
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.kept_seals import SealKeeper
-from plumbob.party.party_run import ROOM, PartyRun
+from plumbob.party.session import ROOM, Session
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.limits import RowLimit
@@ -40,15 +40,15 @@ def largest_message(plan: Plan) -> int:
 
 
 def ask(
-    party_run: PartyRun,
+    session: Session,
     journal: SqliteJournal,
     part: ModelPart,
     rows: Sequence[int],
     progress: Progress = lambda done, rows: None,
 ) -> Vector:
     """Ask, as the label party, for the joint scores of these rows of the aligned table."""
-    with _session(party_run, journal, lambda: Brought(part.to_json(), list(rows))) as participant:
-        return _asked(participant, _rows_of(party_run), part, rows, progress)
+    with _meeting(session, journal, lambda: Brought(part.to_json(), list(rows))) as participant:
+        return _asked(participant, _rows_of(session), part, rows, progress)
 
 
 def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int], progress: Progress) -> Vector:
@@ -108,7 +108,7 @@ def replay_prediction(participant: Participant, table: Table, brought: Brought) 
 
 
 def answer(
-    party_run: PartyRun,
+    session: Session,
     journal: SqliteJournal,
     part: ModelPart,
     ledger: "AnsweredRows",
@@ -120,37 +120,37 @@ def answer(
     def brought() -> Brought:
         return Brought(part.to_json(), None, ledger.answered(), most.rows, most.is_planned)
 
-    with _session(party_run, journal, brought) as participant:
-        served = Answerer(participant, _rows_of(party_run), part, limit, ledger).run()
+    with _meeting(session, journal, brought) as participant:
+        served = Answerer(participant, _rows_of(session), part, limit, ledger).run()
         if not served.queries:
-            SealKeeper(party_run.finished_run or party_run.folder, participant.account).forget()
+            SealKeeper(session.finished_run or session.folder, participant.account).forget()
         return served
 
 
 @contextmanager
-def _session(party_run: PartyRun, journal: SqliteJournal, brought: Callable[[], Brought]) -> Iterator[Participant]:
+def _meeting(session: Session, journal: SqliteJournal, brought: Callable[[], Brought]) -> Iterator[Participant]:
     """Meet everybody, and part. Even at a limit the peers hear all that was said before our end."""
-    with party_run.talk("predict", journal) as talk:
+    with session.meet(journal) as peers:
         # Now, when the others hear of a ledger that cannot be read; nothing was said yet.
-        participant = party_run.participant(talk, journal, party_run.draws(journal, brought().to_bytes()))
+        participant = session.participant(peers, journal, session.draws(journal, brought().to_bytes()))
         try:
             yield participant
         except BudgetExceededError:
-            _close(party_run, journal, participant)
-            talk.leave(SECONDS_TO_HEAR)
+            _close(session, journal, participant)
+            peers.leave(SECONDS_TO_HEAR)
             raise
-        _close(party_run, journal, participant)
-        talk.leave()
+        _close(session, journal, participant)
+        peers.leave()
 
 
-def _close(party_run: PartyRun, journal: SqliteJournal, participant: Participant) -> None:
+def _close(session: Session, journal: SqliteJournal, participant: Participant) -> None:
     """Close the evidence, once everybody has signed for the last time."""
     journal.flush()
-    if party_run.keeping is not None:
-        party_run.keeping.close(journal, participant)
+    if session.keeping is not None:
+        session.keeping.close(journal, participant)
 
 
-def _rows_of(party_run: PartyRun) -> Table:
-    if party_run.table is None:
+def _rows_of(session: Session) -> Table:
+    if session.table is None:
         raise DataError("a session of prediction needs this party's table")
-    return party_run.table
+    return session.table

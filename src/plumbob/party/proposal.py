@@ -23,6 +23,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
+from pathlib import Path
 
 from plumbob.checking.check import refuse_impossible
 from plumbob.data import Table
@@ -32,8 +33,8 @@ from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net.greeting import Greeting
 from plumbob.net.reliable import FRAME
-from plumbob.party.conversation import ConnectorFor, conversation
 from plumbob.party.home import Home
+from plumbob.party.session import Meeting
 from plumbob.plan import Party, Plan, unready_evidence
 from plumbob.plan.encodings import ENCODING_KEYS, DraftedEncoding, TableSize, row_budget, tried_bins
 from plumbob.protocol.channel import Channel
@@ -73,32 +74,35 @@ class Proposal:
 
 
 def propose(
-    home: Home, proposal: Proposal, journal: SqliteJournal, tell: Callable[[str], None]
+    home: Home, proposal: Proposal, folder: Path, journal: SqliteJournal, tell: Callable[[str], None]
 ) -> tuple[Plan, DraftedEncoding | None]:
     """Agree on a plan, the same at every joined party; also returns what its encoding was chosen from."""
     if not home.pinned:
         raise SettingsError("nobody is joined yet; type: plumbob party join TOKEN")
-    patience, connector_for = home.settings.patience, _connector_for(home, tell)
     own = home.identity.name
-    with conversation(TOPIC, list(home.pinned), journal, connector_for, patience=patience, tell=tell) as talk:
-        roles = _roles(own, proposal, talk.channels)
+    meeting = Meeting(
+        name=own,
+        topic=TOPIC,
+        peers=list(home.pinned),
+        folder=folder,
+        connector_for=partial(home.connector, home.peers, LARGEST_MESSAGE, on_refusal=tell),
+        patience=home.settings.patience,
+        tell=tell,
+    )
+    with meeting.meet(journal) as peers:
+        roles = _roles(own, proposal, peers.channels)
         holders = sorted(name for name, (role, _) in roles.items() if role == LABEL)
         auditors = {name: auditor for name, (_, auditor) in roles.items() if auditor}
         # Everybody sees who named a label, so everybody says what is wrong with it, and nobody waits for a draft.
-        agreed = _agree(own, holders[0], proposal, auditors, talk.channels, tell) if len(holders) == 1 else None
+        agreed = _agree(own, holders[0], proposal, auditors, peers.channels, tell) if len(holders) == 1 else None
         journal.flush()
-        talk.leave()
+        peers.leave()
     if agreed is None:
         found = " and ".join(holders) or "nobody"
         raise SettingsError(
             f"expected one party with a label, {found} named one; name it with --label at that party, and at no other"
         )
     return agreed
-
-
-def _connector_for(home: Home, tell: Callable[[str], None]) -> ConnectorFor:
-    """A connector to everybody who was joined."""
-    return partial(home.connector, home.peers, LARGEST_MESSAGE, on_refusal=tell)
 
 
 def _roles(own: str, proposal: Proposal, channels: Mapping[str, Channel]) -> dict[str, tuple[str, str]]:

@@ -33,9 +33,10 @@ from plumbob.net.identity import Certificate, now
 from plumbob.net.wire import Timeouts
 from plumbob.party import signature
 from plumbob.party.home import Home
-from plumbob.party.party_run import largest_message, topic_of
 from plumbob.party.rows import aligned_table, own_table, rows_kept_in, whole_table
+from plumbob.party.session import topic_of
 from plumbob.party.settings import SETTINGS_FILE
+from plumbob.party.training import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan
 from plumbob.version import __version__

@@ -57,29 +57,24 @@ class Status:
         return f"{where}; calculating"
 
 
-@dataclass
-class Watch:
-    """The objects that the status is taken from, once they exist."""
-
-    links: Mapping[str, ReliableLink] = field(default_factory=dict)
-    channels: Mapping[str, Channel] = field(default_factory=dict)
-
-
 @contextmanager
-def kept_up_to_date(folder: Path, status: Status) -> Iterator[Watch]:
+def kept_up_to_date(
+    folder: Path, status: Status, links: Mapping[str, ReliableLink], channels: Mapping[str, Channel]
+) -> Iterator[None]:
     """Write the file now and every second until the end."""
-    file, watch = RunFolder(folder).status_file, Watch()
+    file = RunFolder(folder).status_file
 
-    def write() -> None:
-        _write(file, status, watch, time.time())
+    def write(now: float) -> None:
+        _take(status, links, channels)
+        _write(file, status, now)
 
-    write()
+    write(time.time())
     try:
-        with _repeated("status", write, SECONDS_BETWEEN_FILES, SECONDS_BETWEEN_FILES):
-            yield watch
+        with _repeated("status", lambda: write(time.time()), SECONDS_BETWEEN_FILES, SECONDS_BETWEEN_FILES):
+            yield
     finally:
         # Long ago: nobody is at work any more.
-        _write(file, status, watch, 0.0)
+        write(0.0)
 
 
 def read_status(folder: Path) -> Status | None:
@@ -90,12 +85,16 @@ def read_status(folder: Path) -> Status | None:
         return None
 
 
-def _write(file: Path, status: Status, watch: Watch, now: float) -> None:
-    status.connected = [peer for peer, link in watch.links.items() if link.is_connected]
-    status.absent = [peer for peer in watch.links if peer not in status.connected]
-    waits = [(one.peer, *one.waiting_for) for one in watch.channels.values() if one.waiting_for is not None]
+def _take(status: Status, links: Mapping[str, ReliableLink], channels: Mapping[str, Channel]) -> None:
+    """Note who is connected, and whose message is awaited."""
+    status.connected = [peer for peer, link in links.items() if link.is_connected]
+    status.absent = [peer for peer in links if peer not in status.connected]
+    waits = [(peer, *channel.waiting_for) for peer, channel in channels.items() if channel.waiting_for is not None]
     status.waiting_for = f"{waits[0][0]}'s {waits[0][1]}" if waits else ""
     status.waiting_seconds = time.monotonic() - waits[0][2] if waits else 0.0
+
+
+def _write(file: Path, status: Status, now: float) -> None:
     status.written = now
     draft = file.with_suffix(".draft")
     # A disk that is full stops the run at its journal, not here.

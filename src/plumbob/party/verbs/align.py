@@ -10,10 +10,9 @@ from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.ids import USUAL_OVERLAP, PackedIds, ids_in_words
 from plumbob.data.same_rows import remarks_on_ids
 from plumbob.errors import DataError
-from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.given import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
-from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import (
     checked_list_name,
@@ -22,6 +21,7 @@ from plumbob.party.rows import (
     own_ids,
     own_table,
 )
+from plumbob.party.session import Session, session_at
 from plumbob.party.waiting import Status
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
 from plumbob.protocol.journal import SqliteJournal
@@ -60,7 +60,16 @@ def align(
         tell(remark)
     del table
     place = PlanRuns(opened, agreed).make_alignment_folder(name)
-    party_run = replace(party_run_at(opened, agreed, None, place, LARGEST_MESSAGE, tell), list_name=name)
+    session = session_at(
+        opened,
+        agreed,
+        "align",
+        table=None,
+        folder=place,
+        largest_message=LARGEST_MESSAGE,
+        tell=tell,
+        list_name=name,
+    )
     with StepProgress("align", caller.quiet) as progress, one_session(place) as journal:
         intersection = IntersectionOptions(
             None if at_least is None else lambda size: size >= at_least,
@@ -70,7 +79,7 @@ def align(
             most_ids=at_most or MOST_IDS,
         )
         try:
-            found = intersect(party_run, ids, journal, intersection)
+            found = intersect(session, ids, journal, intersection)
         except DataError as error:
             # No id is common: what to compare is said here, where the ids are still known.
             raise DataError(f"{error} This file has {shape}: compare that on the telephone") from None
@@ -115,17 +124,17 @@ class IntersectionOptions:
     most_ids: int = MOST_IDS
 
 
-def intersect(party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, options: IntersectionOptions) -> Alignment:
+def intersect(session: Session, ids: PackedIds, journal: SqliteJournal, options: IntersectionOptions) -> Alignment:
     """Find the common ids with everybody; an alignment that breaks off begins again."""
     status = Status("align")
-    with party_run.talk("align", journal, status) as talk:
+    with session.meet(journal, status) as peers:
 
         def after_step(done: int, steps: int) -> None:
             status.step, status.steps = done, steps
             if options.progress is not None:
                 options.progress(done, steps)
 
-        participant = party_run.participant(talk, journal, journal.draws())
+        participant = session.participant(peers, journal, journal.draws())
         party = AlignmentParty(
             participant,
             ids,
@@ -137,8 +146,8 @@ def intersect(party_run: PartyRun, ids: PackedIds, journal: SqliteJournal, optio
         )
         found = party.run()
         journal.flush()
-        if late := talk.leave():
-            party_run.tell(
+        if late := peers.leave():
+            session.tell(
                 f"{', '.join(late)}: did not say that it is done; if it has no result, align again on all sides"
             )
     return found

@@ -22,10 +22,9 @@ from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
 from plumbob.party.gate import refuse_before_replay
-from plumbob.party.given import GivenPlan, plan_of
+from plumbob.party.given import GivenPlan, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
-from plumbob.party.party_run import PartyRun, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import aligned_before, aligned_table, checked_list_name, ids_only
 from plumbob.party.scores import (
@@ -36,6 +35,7 @@ from plumbob.party.scores import (
     unusual_lines,
     write_scores,
 )
+from plumbob.party.session import Session, session_at
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import HELD_OUT, Metrics, measured
@@ -127,12 +127,12 @@ def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, 
     asked = [row for row in rows if table.ids[row] not in known]
     out = wanted.out
     refuse_unwritable(out)
-    party_run = replace(
-        _party_run(home, plan, table, wanted.name, wanted.seconds, tell), keeping=_keeping(home, plan, run, len(table))
+    session = replace(
+        _session(home, plan, table, wanted.name, wanted.seconds, tell), keeping=_keeping(home, plan, run, len(table))
     )
     try:
-        with _evidence_if_used(party_run.keeping), one_session(party_run.folder) as journal:
-            found = prediction.ask(party_run, journal, part, asked) if asked else np.zeros(0)
+        with _evidence_if_used(session.keeping), one_session(session.folder) as journal:
+            found = prediction.ask(session, journal, part, asked) if asked else np.zeros(0)
     except PeerAwayError as error:
         raise PeerAwayError(f"{error} {IF_AWAY}") from None
     # Ids with what is predicted of them: nobody else's business.
@@ -166,13 +166,11 @@ def answer_once(
     turn_away_until_replayed(home, plan, name, tell, meeting)
     part = ModelPart.load(run.part_file(home.identity.name))
     table, _ = _table_to_predict(home, plan, part, name, data, strict)
-    party_run = replace(
-        _party_run(home, plan, table, name, meeting, tell), keeping=_keeping(home, plan, run, len(table))
-    )
+    session = replace(_session(home, plan, table, name, meeting, tell), keeping=_keeping(home, plan, run, len(table)))
     ledger = AnsweredRows.of(home, plan)
     limit = row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
-    with _evidence_if_used(party_run.keeping), one_session(party_run.folder) as journal:
-        served = prediction.answer(party_run, journal, part, ledger, limit)
+    with _evidence_if_used(session.keeping), one_session(session.folder) as journal:
+        served = prediction.answer(session, journal, part, ledger, limit)
     in_all = ledger.answered()
     queries = counted(served.queries, "query", "queries")
     line = (
@@ -195,18 +193,20 @@ def turn_away_until_replayed(home: Home, plan: Plan, name: str, tell: Tell, meet
         refuse_before_replay(home, plan, PlanRuns(home, plan).finished_run())
     except ScoresWaitError as error:
         tell(str(error))
-        party_run = _party_run(home, plan, None, name, SECONDS_FOR_PEERS if meeting is None else meeting, tell)
-        with one_session(party_run.folder) as journal, suppress(PeerAwayError), party_run.talk("predict", journal):
+        session = _session(home, plan, None, name, SECONDS_FOR_PEERS if meeting is None else meeting, tell)
+        with one_session(session.folder) as journal, suppress(PeerAwayError), session.meet(journal):
             raise
         raise
 
 
-def _party_run(home: Home, plan: Plan, table: Table | None, name: str, meeting: float | None, tell: Tell) -> PartyRun:
+def _session(home: Home, plan: Plan, table: Table | None, name: str, meeting: float | None, tell: Tell) -> Session:
     """This party's place in a session about the list of this name; without a table it only turns its peers away."""
     runs = PlanRuns(home, plan)
     place, largest = runs.make_prediction_folder(), prediction.largest_message(plan)
-    party_run = party_run_at(home, plan, table, place, largest, tell)
-    return replace(party_run, list_name=name, finished_run=runs.finished_run().path, meeting=meeting)
+    session = session_at(
+        home, plan, "predict", table=table, folder=place, largest_message=largest, tell=tell, list_name=name
+    )
+    return replace(session, finished_run=runs.finished_run().path, meeting=meeting)
 
 
 def _known_in_words(rows: int) -> list[str]:

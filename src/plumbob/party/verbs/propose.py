@@ -19,10 +19,10 @@ from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party.evidence import evidence_bytes
+from plumbob.party.given import refuse_study
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
 from plumbob.party.log import logged_verb
-from plumbob.party.party_run import refuse_study
 from plumbob.party.plan_runs import open_journal
 from plumbob.party.proposal import DraftFor, Proposal
 from plumbob.party.proposal import propose as propose_to_peers
@@ -233,6 +233,6 @@ def _agree_on_plan(home: Home, proposal: Proposal, tell: Tell) -> tuple[Plan, Dr
     place = Path(tempfile.mkdtemp(prefix="propose-", dir=home.folder))
     try:
         with open_journal(place) as journal:
-            return propose_to_peers(home, proposal, journal, tell)
+            return propose_to_peers(home, proposal, place, journal, tell)
     finally:
         shutil.rmtree(place, ignore_errors=True)

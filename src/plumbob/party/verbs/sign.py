@@ -8,10 +8,9 @@ from plumbob.caller import Outcome
 from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.evidence import auditor_for
-from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.given import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
-from plumbob.party.party_run import refuse_strangers
 from plumbob.party.rows import rows_kept_in
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for

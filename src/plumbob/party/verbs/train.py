@@ -9,13 +9,13 @@ from plumbob.caller import IN_PYTHON, Caller, Outcome, Result
 from plumbob.counting import counted, seconds
 from plumbob.party import receipts, signature, training
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
-from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.given import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
-from plumbob.party.party_run import largest_message, party_run_at, refuse_strangers
 from plumbob.party.plan_runs import RUN_ONCE, PlanRuns, beginnings, open_journal
 from plumbob.party.rows import aligned_table
 from plumbob.party.scores import quality_in_words
+from plumbob.party.session import session_at
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.limits import most_scored_rows, shows_quality
@@ -51,16 +51,17 @@ def _trained(home: Home, plan: Plan, is_new: bool, caller: Caller) -> tuple[RunR
     table = aligned_table(home, plan)
     rows = len(table)
     run = PlanRuns(home, plan).open_run(is_new)
-    party_run = party_run_at(home, plan, table, run.path, largest_message(plan, rows), tell)
-    keeping = _keeping(home, plan, run, rows) if plan.has_evidence_of(home.identity.name) else None
+    largest = training.largest_message(plan, rows)
+    session = session_at(home, plan, "train", table=table, folder=run.path, largest_message=largest, tell=tell)
+    if plan.has_evidence_of(home.identity.name):
+        session = replace(session, keeping=_keeping(home, plan, run, rows))
     run.plan_file.write_text(plan.to_toml(), encoding="utf-8")
     with (
         StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress,
         open_journal(run.path) as journal,
     ):
-        place = replace(party_run, signature=signed, keeping=keeping)
         _book(home, plan, journal, rows, tell)
-        return training.train(place, journal, progress), run, rows
+        return training.train(session, journal, progress, signature=signed), run, rows
 
 
 def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | None":

@@ -20,7 +20,7 @@ from plumbob.errors import DataError, PeerAwayError, PlumbobError, RemoteProtoco
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.net import Data
 from plumbob.party import training
-from plumbob.party.party_run import PartyRun
+from plumbob.party.session import Session, peers_of, topic_of
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty, party_at
@@ -87,11 +87,19 @@ def on_network(
         (folder / name).mkdir(mode=0o700, exist_ok=True)
 
         def work() -> Any:
-            party_run = PartyRun(
-                name, PLAN, tables[name], folder / name, board.connector(name), patience=PATIENCE, lingering=0.2
+            place = Session(
+                name=name,
+                topic=topic_of(PLAN, "train"),
+                peers=peers_of(PLAN, name),
+                folder=folder / name,
+                connector_for=board.connector(name),
+                plan=PLAN,
+                table=tables[name],
+                patience=PATIENCE,
+                lingering=0.2,
             )
             try:
-                return training.train(party_run, journals[name])
+                return training.train(place, journals[name])
             finally:
                 journals[name].close()
 
