@@ -54,7 +54,7 @@ class Connection(Link, Protocol):
 __all__ = ["Connection", "Connector", "Peer", "Timeouts"]
 
 MOST_CONNECTIONS_A_PEER = 4
-MOST_TOLD_REFUSALS = 256
+MOST_SENTENCES = 256
 
 T = TypeVar("T")
 
@@ -104,7 +104,7 @@ class Connector:
         self._tasks: set[asyncio.Task[None]] = set()
         """Those that accept, greet and dial; every live connection has one of its own."""
         self._live: dict[str, dict[Wire, asyncio.Task[None]]] = {peer.name: {} for peer in self._peers}
-        self._told: set[str] = set()
+        self._sentences: set[str] = set()
 
     @property
     def address(self) -> str | None:
@@ -275,10 +275,10 @@ class Connector:
         sentence = str(error)
         if self._closing.is_set():
             return
-        if sentence in self._told or len(self._told) >= MOST_TOLD_REFUSALS:
+        if sentence in self._sentences or len(self._sentences) >= MOST_SENTENCES:
             log.debug("again: %s", sentence)
             return
-        self._told.add(sentence)
+        self._sentences.add(sentence)
         # In a thread: a terminal that is stopped must not stop the network.
         _in_thread(self._tell_people, sentence)
 

@@ -39,10 +39,10 @@ class Outbound:
 
     def __init__(self, peer: str, memory: Memory) -> None:
         self._peer = peer
-        self._kept: deque[Sequence[Data]] = deque((data,) for data in memory.unconfirmed)
+        self._unconfirmed: deque[Sequence[Data]] = deque((data,) for data in memory.unconfirmed)
         self.first = memory.first
         """The number of the first message that the peer has not confirmed."""
-        self._next = memory.first + len(self._kept)
+        self._next = memory.first + len(self._unconfirmed)
         self._sent_before = memory.sent
 
     @property
@@ -54,14 +54,14 @@ class Outbound:
         """Number the next message."""
         # After a restart, the peer may have what is said again.
         if self._next >= self.first:
-            self._kept.append(parts)
+            self._unconfirmed.append(parts)
         self._next += 1
 
     def message_from(self, position: int) -> tuple[int, Sequence[Data]] | None:
         """The first message from this number on that the peer needs, with its number; None if there is none yet."""
         # Another connection may have confirmed meanwhile what stood here.
         number = max(position, self.first)
-        return (number, self._kept[number - self.first]) if number < self._next else None
+        return (number, self._unconfirmed[number - self.first]) if number < self._next else None
 
     def confirm(self, count: int) -> bool:
         """Drop what the peer has on its disk; False where that is no news."""
@@ -69,8 +69,8 @@ class Outbound:
             raise RemoteProtocolError(f"{self._peer}: confirms message {count}, which was never sent")
         if count <= self.first:
             return False
-        for _ in range(min(count - self.first, len(self._kept))):
-            self._kept.popleft()
+        for _ in range(min(count - self.first, len(self._unconfirmed))):
+            self._unconfirmed.popleft()
         self.first = count
         return True
 

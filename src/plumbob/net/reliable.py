@@ -83,7 +83,7 @@ class ReliableLink:
         self._ended: Connection | None = None
         self.last_end = ""
         """How the last connection ended, in brackets, for whoever waits in vain for a message; empty before."""
-        self._told = ""
+        self._topic_reason = ""
         # Under one lock: whoever writes is not woken by what comes.
         lock = threading.RLock()
         self._changed, self._to_write = threading.Condition(lock), threading.Condition(lock)
@@ -136,9 +136,9 @@ class ReliableLink:
     def abort(self, why: str) -> None:
         """Tell the peer why we stop, if it can hear us, and close."""
         # In a thread: a peer that does not read would keep us here for ever.
-        told = threading.Thread(target=self._dismiss, args=(self._connection, why), name="abort", daemon=True)
-        told.start()
-        told.join(ABORT_SECONDS)
+        thread = threading.Thread(target=self._dismiss, args=(self._connection, why), name="abort", daemon=True)
+        thread.start()
+        thread.join(ABORT_SECONDS)
         self.close()
 
     def close(self) -> None:
@@ -210,8 +210,8 @@ class ReliableLink:
         """Answer somebody who comes for another purpose: that does not end a run, but a person is told once."""
         reason = f"{self.peer} is there to {_topic(theirs)}, we are here to {_topic(self._terms)}; do the same on both"
         self.last_end = f" ({reason})"
-        if reason != self._told:
-            self._told = reason
+        if reason != self._topic_reason:
+            self._topic_reason = reason
             self._on_waiting(reason)
         return reason
 

@@ -52,11 +52,11 @@ ROOM = 4 << 20  # Bytes besides messages and rows.
 BYTES_OF_A_CELL = 8 + 4 + 4  # As it was read, and as an integer to train with and to be scored.
 RECORD = struct.Struct("<cH")  # Before a message: what it is, and the length of the peer's name, which follows.
 LENGTH = struct.Struct("<Q")
-RECEIVED, SENT, SAID, DECIDED = b"R", b"S", b"O", b"D"
-SAID_IN_FULL = (Kind.SIGNATURE, Kind.HELLO, Kind.NUMBERS, Kind.SEAL)
+RECEIVED, SENT, OWN, DECIDED = b"R", b"S", b"O", b"D"
+OWN_IN_FULL = (Kind.SIGNATURE, Kind.HELLO, Kind.NUMBERS, Kind.SEAL)
 """Own messages that are kept in full: they show nothing, and signatures are checked with them before any secret."""
 KINDS = {"labels": "|i1"}  # Of a table's numbers, besides its columns and weights.
-Said = TypeVar("Said")
+Content = TypeVar("Content")
 
 
 class Head(msgspec.Struct, forbid_unknown_fields=True):
@@ -201,8 +201,8 @@ class Witness:
 
     def sent(self, peer: str, message: Message, digest: bytes) -> None:
         self._begin_with(message.kind)
-        if message.kind in SAID_IN_FULL:
-            self._add(SAID, peer, message.encode())
+        if message.kind in OWN_IN_FULL:
+            self._add(OWN, peer, message.encode())
         else:
             self._add(SENT, peer, message.header, digest)
 
@@ -317,12 +317,12 @@ def unpacked_table(data: memoryview) -> Table:
     )
 
 
-def _framed(said: object) -> bytes:
-    data = msgspec.msgpack.encode(said)
+def _framed(content: object) -> bytes:
+    data = msgspec.msgpack.encode(content)
     return LENGTH.pack(len(data)) + data
 
 
-def _unframed(data: memoryview, kind: type[Said]) -> tuple[Said, memoryview]:
+def _unframed(data: memoryview, kind: type[Content]) -> tuple[Content, memoryview]:
     """What was framed, and everything behind it."""
     end = LENGTH.size + LENGTH.unpack_from(data)[0]
     return msgspec.msgpack.decode(data[LENGTH.size : end], type=kind), data[end:]

@@ -102,27 +102,27 @@ def _place(places: Mapping[bytes, int], chain: bytes, what: str, whose: str) -> 
 
 def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[str, bytes]]]:
     """The session's identity, and everybody's commitments after each round of them."""
-    head, said = evidence.head, {}
+    head, by_party = evidence.head, {}
     for peer, stream in evidence.received.items():
-        said[peer] = [message for message in stream if message.kind in (Kind.HELLO, Kind.NUMBERS)]
+        by_party[peer] = [message for message in stream if message.kind in (Kind.HELLO, Kind.NUMBERS)]
     own = max(evidence.sent.values(), key=len, default=[])
-    said[head.party] = [message for message in own if message.kind in (Kind.HELLO, Kind.NUMBERS)]
-    if any(not messages for messages in said.values()):
+    by_party[head.party] = [message for message in own if message.kind in (Kind.HELLO, Kind.NUMBERS)]
+    if any(not messages for messages in by_party.values()):
         raise DataError(
             "evidence: the run ended before everybody had said what it commits to; there is nothing to replay"
         )
-    hellos = {name: Hello.from_bytes(ones[0].body) for name, ones in said.items()}
+    hellos = {name: Hello.from_bytes(ones[0].body) for name, ones in by_party.items()}
     if hellos[head.party].commitment.hex() != head.run:
         raise DataError(f"evidence: {head.party} committed to something else before the run than what its head says")
     nonces = {name: hello.nonce for name, hello in hellos.items()}
     commitments = {name: hello.commitment for name, hello in hellos.items()}
     session = session_identity(head.purpose, plan.hash(), nonces, commitments)
     account = SessionAccount()
-    account.greeted(session, [party.name for party in plan.parties if party.name in said], commitments)
+    account.greeted(session, [party.name for party in plan.parties if party.name in by_party], commitments)
     rounds = [dict(account.commitments)]
-    for number in range(1, min(map(len, said.values()))):
+    for number in range(1, min(map(len, by_party.values()))):
         for name in account.names:
-            account.add(name, said[name][number].body)
+            account.add(name, by_party[name][number].body)
         rounds.append(dict(account.commitments))
     return session, rounds
 
