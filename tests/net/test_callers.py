@@ -128,7 +128,7 @@ def test_a_stranger_is_refused_and_the_peer_gets_in(
 ) -> None:
     """Nothing of a caller is understood before its certificate: it hears an alert at most, and people are told why."""
     bank, fund = parties["bank"], parties["fund"]
-    hurried = replace(QUICK, handshake=1.0, first_byte=0.2) if caller.told == LATE else QUICK
+    hurried = replace(QUICK, handshake=3.0, first_byte=0.2) if caller.told == LATE else QUICK
     with listening(fund, bank, timeouts=hurried) as server:
         assert re.search(caller.hears, caller.call(where(server), parties, tmp_path))
         assert caller.told in server.refusal()

@@ -150,11 +150,13 @@ class Connector:
         """Do everything until the connector is closed, and then end it."""
         if self._listener is not None:
             self._listener.setblocking(False)
-            self._start(self._accept_callers(self._listener, context))
+            self._await_callers(self._listener, context)
         for peer in self._peers:
             if peer.address is not None:
                 self._start(self._keep_dialling(peer, Address.parse(peer.address)))
         await self._closing.wait()
+        if self._listener is not None:
+            asyncio.get_running_loop().remove_reader(self._listener)
         for task in self._tasks:
             task.cancel()
         live = [(connection, task) for connections in self._live.values() for connection, task in connections.items()]
@@ -162,39 +164,48 @@ class Connector:
             connection.part()
         await asyncio.gather(*self._tasks, *(task for _, task in live), return_exceptions=True)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     # Callers.
 
-    async def _accept_callers(self, listener: socket.socket, context: ssl.SSLContext) -> None:
-        while True:
-            try:
-                caller, address = await asyncio.get_running_loop().sock_accept(listener)
-            except OSError as error:
-                # No more file descriptors, or a caller that left again: neither may end the listening.
-                log.debug("accepting a caller failed (%s)", type(error).__name__)
-                await asyncio.sleep(0.05)
-                continue
-            self._start(self._greet_caller(caller, str(address[0]), context))
+    def _await_callers(self, listener: socket.socket, context: ssl.SSLContext) -> None:
+        if not self._closing.is_set():
+            asyncio.get_running_loop().add_reader(listener, self._accept_caller, listener, context)
 
-    async def _greet_caller(self, caller: socket.socket, source: str, context: ssl.SSLContext) -> None:
+    def _accept_caller(self, listener: socket.socket, context: ssl.SSLContext) -> None:
+        try:
+            caller, address = listener.accept()
+        except OSError as error:
+            # No more file descriptors, or a caller that left again: neither may end the listening.
+            log.debug("accepting a caller failed (%s)", type(error).__name__)
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(listener)
+            loop.call_later(0.05, self._await_callers, listener, context)
+            return
+        stream = TlsStream(caller, context, server_side=True)
+        task = self._start(self._greet_caller(stream, str(address[0])))
+        # A task may be cancelled before it has begun.
+        task.add_done_callback(lambda task: stream.close() if task.cancelled() else None)
+
+    async def _greet_caller(self, stream: TlsStream, source: str) -> None:
         where, limits = f"a caller from {source}", self._timeouts
         try:
-            with _closed_on_error(TlsStream(caller, context, server_side=True)) as stream:
-                with self._strangers.admitted(source, lambda: stream.is_understood):
-                    async with asyncio.timeout(limits.handshake):
-                        await stream.handshake(limits.first_byte)
-                        peer = stream.proven_peer(self._peers)
-                        where = f"{peer.name}, who called,"
-                        await wire.open_caller(stream, peer.name)
-                self._hand_over(Wire(stream, peer.name, self._largest, limits))
+            with _closed_on_error(stream), self._strangers.admitted(source, lambda: stream.is_understood):
+                async with asyncio.timeout(limits.handshake):
+                    await stream.handshake(limits.first_byte)
+                    peer = stream.proven_peer(self._peers)
+                    where = f"{peer.name}, who called,"
+                    await wire.open_caller(stream, peer.name)
         except OSError as error:
             self._tell(tls.caller_refused(error, where, self._peers))
         except TransportError as error:
             self._tell(type(error)(f"{where} was refused: {error}"))
+        else:
+            self._hand_over(Wire(stream, peer.name, self._largest, limits))
 
     # Dialling.
 
@@ -225,7 +236,8 @@ class Connector:
             async with asyncio.timeout(limits.handshake):
                 context = tls.client_context(self._identity, peer)
                 sock = await reach(address, self._proxy, limits.handshake)
-                with _closed_on_error(TlsStream(sock, context, server_side=False)) as stream:
+                stream = TlsStream(sock, context, server_side=False)
+                with _closed_on_error(stream):
                     await stream.handshake()
                     stream.proven_peer([peer])
                     await wire.open_called(stream, peer.name)
@@ -290,10 +302,10 @@ class Connector:
 
 
 @contextmanager
-def _closed_on_error(stream: TlsStream) -> Iterator[TlsStream]:
+def _closed_on_error(stream: TlsStream) -> Iterator[None]:
     """Close the stream where nobody takes it over."""
     try:
-        yield stream
+        yield
     except BaseException:
         stream.close()
         raise

@@ -12,6 +12,8 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 from plumbob.errors import IdentityError, TransportError
 from plumbob.net.address import Address, Proxy
@@ -22,44 +24,56 @@ STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
 
 async def reach(address: Address, proxy: Proxy | None, seconds: float) -> socket.socket:
     """A connected socket; raises TransportError for what the proxy answers, OSError for the network."""
-    loop = asyncio.get_running_loop()
-    reached: asyncio.Future[socket.socket] = loop.create_future()
-
-    def attempt() -> None:
-        try:
-            sock = _connected(address, proxy, _Deadline(seconds))
-        except Exception as error:
-            _answer(loop, _fail, reached, error)
-        else:
-            if not _answer(loop, _succeed, reached, sock):
-                sock.close()
-
+    attempt = _Attempt(asyncio.get_running_loop())
     try:
-        threading.Thread(target=attempt, name="plumbob dialling", daemon=True).start()
+        work = partial(_connected, address, proxy, _Deadline(seconds))
+        threading.Thread(target=attempt.make, args=(work,), name="plumbob dialling", daemon=True).start()
+        return await attempt.result()
     except RuntimeError as error:
         raise OSError(errno.EAGAIN, "no thread could be started") from error
-    return await reached
+    except BaseException:
+        attempt.give_up()
+        raise
 
 
-def _answer(loop: asyncio.AbstractEventLoop, answer: Callable[..., None], *arguments: object) -> bool:
-    """Let the loop hear the answer; False where it has ended, so that nobody waits any more."""
-    try:
-        loop.call_soon_threadsafe(answer, *arguments)
-    except RuntimeError:
-        return False
-    return True
+class _Attempt:
+    """An attempt that a thread makes: its socket is taken, or closed by whoever comes second."""
 
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop, self._is_over = loop, asyncio.Event()
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._error: Exception | None = None
+        self._is_given_up = False
 
-def _fail(reached: "asyncio.Future[socket.socket]", error: Exception) -> None:
-    if not reached.done():
-        reached.set_exception(error)
+    def make(self, connect: Callable[[], socket.socket]) -> None:
+        """Connect, in the thread."""
+        try:
+            sock = connect()
+        except Exception as error:
+            self._error = error
+        else:
+            with self._lock:
+                self._socket = sock
+                if self._is_given_up:
+                    sock.close()
+        # The loop may have ended meanwhile: then nobody waits.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._is_over.set)
 
+    async def result(self) -> socket.socket:
+        """The socket, once the attempt is over; raises what went wrong."""
+        await self._is_over.wait()
+        if self._socket is None:
+            raise self._error or OSError(errno.EIO, "the attempt ended without a word")
+        return self._socket
 
-def _succeed(reached: "asyncio.Future[socket.socket]", sock: socket.socket) -> None:
-    if reached.done():
-        sock.close()
-    else:
-        reached.set_result(sock)
+    def give_up(self) -> None:
+        """Close what the attempt has brought, or will bring."""
+        with self._lock:
+            self._is_given_up = True
+            if self._socket is not None:
+                self._socket.close()
 
 
 class _Deadline:
