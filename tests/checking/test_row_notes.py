@@ -52,6 +52,14 @@ def test_the_rule_s_passes_are_proposed() -> None:
     assert "--epochs" not in " ".join(row_notes(plan_for(), 27_000))
 
 
+def test_the_passes_of_unknown_rows_are_not_counted() -> None:
+    """They follow from the rows that a run will have: nothing is said of another number, and each pass is covered."""
+    text = " ".join(row_notes(plan_for(epochs=0), 27_000))
+    assert "it covers every pass over the rows" in text
+    assert "This plan takes" not in text
+    assert "it covers all 20 passes" in " ".join(row_notes(plan_for(epochs=0, rows=27_000), 27_000))
+
+
 def test_held_out_rows_do_not_train() -> None:
     """The forecast is for the rows that are left after some are held out."""
     assert "20,000 training rows" in " ".join(notes(plan_for(test_share=0.2), rows=25_000))

@@ -71,7 +71,7 @@ def row_notes(plan: Plan, rows: int) -> Iterator[str]:
     if cost is None:
         return
     yield from _promise(plan, cost)
-    yield from _price(plan, cost, rows)
+    yield from _price(plan, rows)
     yield from _not_covered(plan)
 
 
@@ -85,13 +85,15 @@ def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
     yield f"Differential privacy for whole rows: {odds}. That this person is in the table is not hidden."
     yield f"This holds against all other parties together, {_bound(plan)}."
     coin = 1000 * coin_flip_bound(epsilon, plan.delta)
+    # How many there are follows from the rows, which a plan need not know.
+    passes = f"all {cost.passes} passes" if plan.rows or plan.epochs else "every pass"
     yield (
         f"For example: if a coin had decided this person's label, nobody could name it more than {coin:.0f} times in"
         " 1,000; guessing is right 500 times. A label that other people's rows predict is still predicted: that is what"
         " a model is for."
     )
     yield (
-        f"The factor is proved, not estimated: it covers all {cost.passes} passes over the rows{_at_home(cost)}. The"
+        f"The factor is proved, not estimated: it covers {passes} over the rows{_at_home(cost)}. The"
         " proof is in docs/privacy.md (zCDP, converted by Proposition 12 of Canonne, Kamath and Steinke)."
         f"{_failures(cost, plan.delta)}"
     )
@@ -118,16 +120,21 @@ def _failures(cost: RowCost, delta: float) -> str:
     )
 
 
-def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
+def price_of(plan: Plan, rows: int) -> NoisePrice:
+    """The price of a plan's noise for whole rows with this many training rows, bins included."""
+    return NoisePrice.of(rows, plan.counted_columns, plan.epsilon, plan.delta, plan.bins > 0)
+
+
+def _price(plan: Plan, rows: int) -> Iterator[str]:
     columns = [party.features for party in plan.learners]
-    price = NoisePrice.of(rows, plan.counted_columns, plan.epsilon, plan.delta, plan.bins > 0)
+    price = price_of(plan, rows)
     rule = row_rule(rows, columns, plan.epsilon, plan.delta, plan.bins)
     yield f"The noise is expected to cost {price_in_words(price, rows, rule.passes)}."
     if price.expected > BEARABLE:
         yield "That is hardly worth training for: use more rows or fewer columns, or agree on a larger epsilon."
-    elif rule.passes != cost.passes:
+    elif (passes := plan.passes_over(rows)) != rule.passes:
         yield (
-            f"This plan takes {cost.passes} passes; the price is that of the {rule.passes} passes of the public rule"
+            f"This plan takes {passes} passes; the price is that of the {rule.passes} passes of the public rule"
             f" (--epochs {rule.passes})."
         )
 
@@ -135,10 +142,15 @@ def _price(plan: Plan, cost: RowCost, rows: int) -> Iterator[str]:
 def price_in_words(price: NoisePrice, rows: int, passes: int) -> str:
     """The price of noise for whole rows, its range, and what it depends on."""
     return (
-        f"{loss_in_words(price.expected)} of AUC with {rows:,} training rows and {passes} passes ({price.low:.3f} to"
-        f" {price.high:.3f} on nine of ten tables), against the same plan without noise. That it has fewer bins than a"
-        " plan without noise costs more where columns do not act evenly, and no plan tells how much"
+        f"{loss_in_words(price.expected)} of AUC with {rows:,} training rows and {passes} passes"
+        f" ({range_in_words(price)}), against the same plan without noise. That it has fewer bins than a plan without"
+        " noise costs more where columns do not act evenly, and no plan tells how much"
     )
+
+
+def range_in_words(price: NoisePrice) -> str:
+    """The range of a price, in words."""
+    return f"{price.low:.3f} to {price.high:.3f} on nine of ten tables"
 
 
 def _not_covered(plan: Plan) -> Iterator[str]:
@@ -162,6 +174,8 @@ def promise_in_numbers(figures: Figures) -> Iterator[str]:
     plan = figures.plan
     if plan.noise == "rows" and (cost := kept_cost(plan, figures.rows)) is not None:
         yield next(row_notes(plan, figures.rows))
+        price = price_of(plan, figures.rows)
+        yield f"The noise is expected to cost {loss_in_words(price.expected)} of AUC ({range_in_words(price)})."
         coin = 100 * coin_flip_bound(cost.epsilon(plan.delta), plan.delta)
         yield (
             f"For example: whoever would otherwise toss a coin about a person is right at most {coin:.1f} times in 100."
