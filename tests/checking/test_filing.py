@@ -50,3 +50,12 @@ def test_check_is_asked_about_the_training_rows() -> None:
     plan = PLAN.replace(test_share=0.5)
     (one,) = agreements(predictions(plan, 16), [finding("leaks", "label-sign")])
     assert one.predicted
+
+
+@pytest.mark.parametrize("noise", ["none", "rows"])
+def test_a_record_counts_the_people_that_sign_counted(noise: str) -> None:
+    """Held-out rows are scored, too: a receipt must not speak of fewer people than the plan that was signed."""
+    plan = Plan.for_columns((20, 15), test_share=0.2, noise=noise)
+    said = " ".join(f"{found.can} {found.why}" for found in predictions(plan, 1820))
+    assert "2,275 scored people" in said
+    assert "1,820 scored people" not in said

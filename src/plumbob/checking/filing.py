@@ -33,8 +33,9 @@ def with_verdicts(record: RunRecord) -> RunRecord:
 
 
 def predictions(plan: Plan, training_rows: int) -> list[Finding]:
-    """The findings of `check` for a plan on this many rows, all of them for training, whatever was held out."""
-    return check(_of_training_rows(plan, training_rows), training_rows)
+    """The findings of `check` for a plan that trained on this many rows: held-out ones may be scored, too."""
+    aligned = plan.aligned(training_rows)
+    return check(plan.replace(rows=aligned if plan.noise == "rows" else 0), aligned)
 
 
 def judgement_of_run(record: RunRecord) -> PlanJudgement:
@@ -71,10 +72,6 @@ def judgement(figures: Figures, findings: Sequence[Finding], left_out: tuple[str
 def figures_of_run(record: RunRecord) -> Figures:
     """The figures of a run's plan, on the rows that it had."""
     return Figures(record.parsed_plan, record.rows, held_out=record.test_rows)
-
-
-def _of_training_rows(plan: Plan, rows: int) -> Plan:
-    return plan.replace(test_share=0.0, rows=rows if plan.noise == "rows" else 0)
 
 
 # Beside what was found.
