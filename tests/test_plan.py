@@ -7,6 +7,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,6 +119,13 @@ def test_the_hash_ignores_layout_comments_order_and_spelt_out_defaults() -> None
 
 
 PARTIES = {party.name: {"role": party.role, "features": party.features} for party in TWO}
+
+
+def test_numbers_of_a_grid_are_numbers() -> None:
+    """A search over numpy's grid hands over its own numbers: the plan, its text and its hash are as with Python's."""
+    plan = Plan.for_columns((1, 2), epochs=np.int64(3), l2=np.logspace(-2, 0, 3)[1])
+    assert plan == Plan.for_columns((1, 2), epochs=3, l2=0.1)
+    assert plan.to_toml() == Plan.for_columns((1, 2), epochs=3, l2=0.1).to_toml()
 
 
 def test_the_hash_is_frozen() -> None:

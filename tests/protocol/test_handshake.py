@@ -11,7 +11,7 @@ import pytest
 from plumbob.crypto import Draws
 from plumbob.errors import PlumbobError, RemoteProtocolError, TransportError
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Hello, Session, SessionPurpose, agree, greet
+from plumbob.protocol.handshake import Hello, JointSession, SessionPurpose, agree, greet
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, together
@@ -89,7 +89,7 @@ def test_different_shares_to_different_peers_are_noticed() -> None:
     forger, fake = participants["features"], b"\x07" * 32
     original = hashlib.sha256
 
-    def two_faced() -> Session:
+    def two_faced() -> JointSession:
         identity = greet(forger, len(IDS))
         for peer, share in (("label", bytes(32)), ("features-2", fake)):
             fields = (b"commitment", identity, b"features", share)
@@ -100,7 +100,7 @@ def test_different_shares_to_different_peers_are_noticed() -> None:
         forger.channels["features-2"].send(Kind.SEED_SHARE, 0, fake)
         forger.receive_all(Kind.SEED_SHARE)
         forger.send_all(Kind.CONFIRMATION, bytes(32))
-        return Session(identity, b"")
+        return JointSession(identity, b"")
 
     tasks = {name: partial(agree, participant, IDS) for name, participant in participants.items()} | {
         "features": two_faced
@@ -157,10 +157,10 @@ def test_an_echo_confirms_nothing() -> None:
     assert isinstance(ends["label"], RemoteProtocolError)
 
 
-SESSION = Session(b"\x05" * 32, b"seed")
+SESSION = JointSession(b"\x05" * 32, b"seed")
 
 
-def pair_keys(wire: Wire, session: Session = SESSION) -> dict[str, Any]:
+def pair_keys(wire: Wire, session: JointSession = SESSION) -> dict[str, Any]:
     """The keys of every pair of three parties, or how a party ended."""
     participants = seated(THREE, wire)
     for participant in participants.values():

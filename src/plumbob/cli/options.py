@@ -79,7 +79,7 @@ def command(
 
         called.__doc__ = work.__doc__
         # Typer reads the parameters from here.
-        called.__signature__ = inspect.Signature([*parameters_of(work), *EVERYWHERE])  # type: ignore[attr-defined]
+        called.__signature__ = inspect.Signature([*parameters_of(work), *EVERYWHERE])  # type: ignore[attr-defined]  # A function has it.
         group.command(name or work.__name__, rich_help_panel=panel, epilog="\n\n".join(ending))(called)
         return called
 
@@ -145,7 +145,7 @@ def _asks(work: Callable[..., Result], caller: Caller) -> dict[str, Caller]:
 # Groups of flags.
 
 
-class Group:
+class FlagGroup:
     """Flags that several verbs share, as the type of one parameter."""
 
     @classmethod
@@ -163,7 +163,7 @@ class Group:
 def parameters_of(work: Callable[..., Result]) -> Iterator[inspect.Parameter]:
     """The parameters that can be typed, with the flags of each group."""
     for item in inspect.signature(work).parameters.values():
-        if isinstance(item.annotation, type) and issubclass(item.annotation, Group):
+        if isinstance(item.annotation, type) and issubclass(item.annotation, FlagGroup):
             yield from item.annotation.flags()
         elif item.annotation is not Caller:
             yield item.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -172,7 +172,7 @@ def parameters_of(work: Callable[..., Result]) -> Iterator[inspect.Parameter]:
 def with_groups(work: Callable[..., Result], values: dict[str, Any]) -> dict[str, Any]:
     """Everything that was typed, with the flags of a group as one value."""
     for name, item in inspect.signature(work).parameters.items():
-        if isinstance(item.annotation, type) and issubclass(item.annotation, Group):
+        if isinstance(item.annotation, type) and issubclass(item.annotation, FlagGroup):
             values[name] = item.annotation.taken_from(values)
     return values
 
@@ -199,7 +199,7 @@ OF_TABLE = "How the table is read"
 
 
 @dataclass(frozen=True)
-class TableFlags(Group):
+class TableFlags(FlagGroup):
     """The flags about a table, as they were typed."""
 
     columns: Annotated[
@@ -299,7 +299,7 @@ LikeThePaper = Annotated[
 ]
 
 
-class PlanKeys(dict[str, Any], Group):
+class PlanKeys(dict[str, Any], FlagGroup):
     """The keys of a study's plan that flags name."""
 
     @classmethod

@@ -22,7 +22,7 @@ SET_UP, AGREE, RUN, LOOK_AFTER = "Set up", "Agree on a plan", "Run", "Look after
 OwnTable = Annotated[
     Path | None, typer.Option(dir_okay=False, help="Use this table instead of the one named in party.toml.")
 ]
-ListName = Annotated[str, typer.Option(help="Name under which these rows were aligned.", show_default=False)]
+NameOfList = Annotated[str, typer.Option(help="Name under which these rows were aligned.", show_default=False)]
 MostAnsweredRows = Annotated[
     int | None,
     typer.Option(
@@ -259,7 +259,7 @@ def predict(
         typer.Option(metavar="ID", help="Id of a row to score; may be repeated (default: all rows)."),
     ] = None,
     data: OwnTable = None,
-    name: ListName = "",
+    name: NameOfList = "",
     most_rows: MostAnsweredRows = None,
     out: Annotated[Path, typer.Option(dir_okay=False, help="CSV file to write, at the label party.")] = Path(
         "scores.csv"
@@ -306,7 +306,7 @@ def serve(
     plan: PlanFile,
     caller: Caller,
     data: OwnTable = None,
-    name: ListName = "",
+    name: NameOfList = "",
     most_rows: MostAnsweredRows = None,
     sessions: Annotated[
         int | None, typer.Option(min=1, help="End after answering this many times (default: never).")

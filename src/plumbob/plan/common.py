@@ -65,7 +65,7 @@ Value = TypeVar("Value")
 
 def fixed(value: Value) -> Value:
     """A constant of plans of parties, which a study may override with a field."""
-    return property(lambda plan: value)  # type: ignore[return-value]
+    return property(lambda plan: value)  # type: ignore[return-value]  # A field, where a struct has one, has this type.
 
 
 class CommonKeys(Struct, frozen=True):

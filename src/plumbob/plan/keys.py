@@ -6,6 +6,7 @@ and the command line's flags follow from there.
 
 import difflib
 import json
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -123,7 +124,7 @@ class SettingKey:
         if self.choices:
             return "one of " + ", ".join(f'"{choice}"' for choice in self.choices)
         most = self.meta.le
-        if most is not None and type(value) in (int, float) and value > most:  # type: ignore[operator]
+        if most is not None and type(value) in (int, float) and value > most:  # type: ignore[operator]  # Both are numbers.
             return f"at most {most:,.0f}" if most == round(most) < 1e12 else f"at most {most:g}"
         limits = {"of at least": self.meta.ge, "above": self.meta.gt, "below": self.meta.lt}
         stated = [f"{words} {limit:g}" for words, limit in limits.items() if limit is not None]
@@ -144,6 +145,13 @@ def keys_of(struct: type[Struct], of_parties: frozenset[str] = frozenset()) -> t
 def cut_short(line: str) -> str:
     """The line cut short: a name in a file may be as long as the file."""
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 3]}..."
+
+
+def plain_number(value: object) -> object:
+    """A number of numpy's, as a search over a grid hands it over, as Python's own; anything else as it is."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return value
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 def suggestion(word: object, known: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from plumbob.errors import PlanError
 from plumbob.plan import file
 from plumbob.plan.common import Common, Party
-from plumbob.plan.keys import SettingKey, keys_of, suggestion
+from plumbob.plan.keys import SettingKey, keys_of, plain_number, suggestion
 from plumbob.plan.mistakes import Mistakes, raise_if_any, rule_mistakes, value_mistakes
 from plumbob.plan.protocols import PROTOCOLS
 
@@ -65,7 +65,7 @@ class Plan(Common, frozen=True, kw_only=True):
     @classmethod
     def _from_values(cls, values: Mapping[str, Any], mistakes: list[str]) -> "Plan":
         """Build a plan, reporting all mistakes at once; a rule between keys is tried only where its keys are right."""
-        values = cls._completed(values, mistakes)
+        values = cls._completed({name: plain_number(value) for name, value in values.items()}, mistakes)
         wrong = cls._value_mistakes(values)
         right = {name: value for name, value in values.items() if name in cls.__struct_fields__ and name not in wrong}
         between = [text for keys, text in cls._rule_mistakes(cls._unchecked(right)) if not keys & wrong.keys()]

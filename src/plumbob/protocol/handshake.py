@@ -43,14 +43,16 @@ class Hello:
 
 
 @dataclass(frozen=True, repr=False)
-class Session:
+class JointSession:
     """What all parties agreed on."""
 
     identity: bytes
     seed: bytes
 
 
-def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose = "train", about: str = "") -> Session:
+def agree(
+    participant: Participant, ids: Sequence[str], purpose: SessionPurpose = "train", about: str = ""
+) -> JointSession:
     """Agree on the plan, the ordered rows, and a seed that nobody could choose alone.
 
     `about` is something else that all must hold the same of: the run whose model is used.
@@ -60,7 +62,7 @@ def agree(participant: Participant, ids: Sequence[str], purpose: SessionPurpose 
     participant.open_chain(identity, seed)
     what = "its run, its ids, their order or its seed" if about else WHAT_IDS_SAY
     confirm(participant, identity + seed + about.encode(), ids, what)
-    return Session(identity, seed)
+    return JointSession(identity, seed)
 
 
 def greet(participant: Participant, rows: int, purpose: SessionPurpose = "train") -> bytes:

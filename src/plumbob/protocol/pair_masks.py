@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.account import hash_fields
-from plumbob.protocol.handshake import Session
+from plumbob.protocol.handshake import JointSession
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import Share
 from plumbob.protocol.participant import Participant
@@ -55,7 +55,7 @@ def pair_mask(key: bytes, session: bytes, receiver: str, step: int, index: int, 
     return int.from_bytes(hashlib.shake_256(context).digest((modulus.bit_length() + 7) // 8), "little") % modulus
 
 
-def agree_pair_masks(participant: Participant, session: Session) -> PairMasks:
+def agree_pair_masks(participant: Participant, session: JointSession) -> PairMasks:
     """Agree on a secret key with each peer, for the masks that hide one answer among all of them; two need none."""
     keys: dict[str, bytes] = {}
     if len(participant.data_peers) > 1:
@@ -66,7 +66,7 @@ def agree_pair_masks(participant: Participant, session: Session) -> PairMasks:
     return PairMasks(participant.name, session.identity, keys)
 
 
-def _pair_key(secret: X25519PrivateKey, body: bytes, session: Session, names: list[str], peer: str) -> bytes:
+def _pair_key(secret: X25519PrivateKey, body: bytes, session: JointSession, names: list[str], peer: str) -> bytes:
     try:
         shared = secret.exchange(X25519PublicKey.from_public_bytes(body))
     except ValueError:

@@ -25,7 +25,7 @@ from plumbob.plan.mistakes import refuse_large_delta
 from plumbob.plan.protocols import Protocol
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.account import Numbers
-from plumbob.protocol.handshake import Session, agree, fix_numbers
+from plumbob.protocol.handshake import JointSession, agree, fix_numbers
 from plumbob.protocol.journal import KEYS, Resumed, State
 from plumbob.protocol.openings import ENTRY_INTEGER_BITS, columns_of
 from plumbob.protocol.part import ModelPart
@@ -66,7 +66,7 @@ class TrainingParty(AnyParty):
         self.noise_draws = 0
         self._progress = progress
 
-    session: Session
+    session: JointSession
     shard: Shard
     start: Vector
     weights: Vector
@@ -185,7 +185,7 @@ class TrainingParty(AnyParty):
         return None if self.shard.y is None else logistic.signs_of(self.shard.y)
 
 
-def own_start(participant: Participant, session: Session, columns: int) -> Vector:
+def own_start(participant: Participant, session: JointSession, columns: int) -> Vector:
     """This party's part of the starting weights; the intercept, if any, starts at 0.
 
     With a plan's seed they are the same in every protocol, and known to all. Without, each party draws its own part

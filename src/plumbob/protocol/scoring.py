@@ -18,7 +18,7 @@ from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import signing
 from plumbob.protocol.channel import said_by
-from plumbob.protocol.handshake import Session, agree, fix_numbers
+from plumbob.protocol.handshake import JointSession, agree, fix_numbers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, columns_of, packed, unpacked
 from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
@@ -44,7 +44,7 @@ class Scoring(Protocol):
         """Send this party's part of these rows' scores, as a feature party."""
 
 
-def scoring_of(participant: Participant, session: Session, table: Table, part: ModelPart) -> Scoring:
+def scoring_of(participant: Participant, session: JointSession, table: Table, part: ModelPart) -> Scoring:
     """The way in which this plan's scores are opened, ready for the rows of this table."""
     if not participant.plan.is_closed:
         return OpenedScoring(participant, session, table, part)
@@ -63,7 +63,7 @@ def largest_reply(plan: Plan) -> int:
 class OpenedScoring:
     """Scores from weights that every party has for its own columns."""
 
-    def __init__(self, participant: Participant, session: Session, table: Table, part: ModelPart) -> None:
+    def __init__(self, participant: Participant, session: JointSession, table: Table, part: ModelPart) -> None:
         self._participant = participant
         # Whole numbers, as they travel: processors differ in the last bits of a floating-point product.
         own = SCORE_PART.encode(part.partial_scores(table), "own parts of the scores").values
@@ -110,7 +110,7 @@ class SharedScoring:
     own: list[int]
     ends: dict[str, BoundEnd]
     shape: RunShape
-    session: Session
+    session: JointSession
     pair_masks: PairMasks
     """Masks that hide one party's share of a score among the others'."""
     _predicted: lattice.Small
@@ -124,7 +124,7 @@ class SharedScoring:
         self.answer(1, range(rows))
         return None
 
-    def prepare_prediction(self, part: ModelPart, session: Session) -> None:
+    def prepare_prediction(self, part: ModelPart, session: JointSession) -> None:
         """Prepare the shares of the weights, the keys they were bound with, and this table's rows as numbers."""
         lengths = {name: self.holders.columns(name) for name in self.holders.names}
         found = {name: len(share) for name, share in part.shares.items()}

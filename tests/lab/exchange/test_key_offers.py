@@ -8,17 +8,17 @@ import pytest
 from plumbob.errors import KeyRefusedError, RemoteProtocolError
 from plumbob.lab.exchange.primitive import admit_key, make_key, offer_key
 from plumbob.plan import Plan
-from plumbob.protocol.handshake import Session
+from plumbob.protocol.handshake import JointSession
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.participant import Participant
 from tests.protocol.support import Wire, changing, mirroring, plan_for, seated, together
 
 TWO = plan_for((2, 3), protocol="exchange", seed=0, key_bits=768)
 THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
-SESSION = Session(b"\x05" * 32, b"seed")
+SESSION = JointSession(b"\x05" * 32, b"seed")
 
 
-def offered_keys(plan: Plan, wire: Wire, session: Session = SESSION) -> dict[str, Any]:
+def offered_keys(plan: Plan, wire: Wire, session: JointSession = SESSION) -> dict[str, Any]:
     """Every party offers a key and admits those of its peers."""
 
     def swap(participant: Participant) -> list[int]:
@@ -73,7 +73,7 @@ def test_a_key_of_another_size_is_refused() -> None:
 def test_a_replayed_proof_is_refused() -> None:
     """A key with the proof of an earlier session proves nothing in this one."""
     earlier = Wire()
-    offered_keys(TWO, earlier, Session(b"\x04" * 32, b""))
+    offered_keys(TWO, earlier, JointSession(b"\x04" * 32, b""))
     [stolen] = earlier.bodies(Kind.PUBLIC_KEY, sender="features")
     end = offered_keys(TWO, changing(Kind.PUBLIC_KEY, lambda _: stolen))["label"]
     assert isinstance(end, KeyRefusedError)

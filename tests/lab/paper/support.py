@@ -6,9 +6,9 @@ import pytest
 
 from plumbob.lab.paper.runs import Effort
 from plumbob.lab.paper.section7 import EncryptedSample
-from plumbob.lab.paper.study import Study
+from plumbob.lab.paper.study import PaperStudy
 
-DIGITS = Study("mnist", "digits-01", (32, 32), epochs=3, scale="standard", row_norm=1000.0, batch_size=32)
+DIGITS = PaperStudy("mnist", "digits-01", (32, 32), epochs=3, scale="standard", row_norm=1000.0, batch_size=32)
 """Bundled images of 0 and 1, under MNIST's name, so that its statements are tried."""
 SMALL_PIECE = EncryptedSample(rows=64, key_bits=512)
 QUICK = Effort(is_quick=True)

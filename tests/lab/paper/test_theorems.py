@@ -8,7 +8,7 @@ import pytest
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.bounds import noisy_safe_steps, safe_steps
 from plumbob.lab.paper.defences import packing
-from plumbob.lab.paper.frames import Outcome
+from plumbob.lab.paper.frames import ExperimentOutcome
 from plumbob.lab.paper.joint import JointRun, promises
 from plumbob.lab.paper.runs import Effort, ResultStore
 from plumbob.lab.paper.theorems import EXPERIMENTS, Experiment, book_of
@@ -59,7 +59,7 @@ def test_a_second_call_takes_what_is_stored(tmp_path: Path) -> None:
 
 
 def _never(experiment: Experiment) -> Experiment:
-    def run(effort: Effort) -> Outcome:
+    def run(effort: Effort) -> ExperimentOutcome:
         raise AssertionError("this was stored already")
 
     return Experiment(experiment.name, experiment.heading, run)

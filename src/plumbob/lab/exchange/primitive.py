@@ -18,7 +18,7 @@ from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey
 from plumbob.lab.exchange.profiles import profile_of
 from plumbob.lab.exchange.proof import ROOTS, ProofContext, admit_paillier, prove
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.handshake import Session
+from plumbob.protocol.handshake import JointSession
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.participant import Participant
 
@@ -119,7 +119,7 @@ def offer_key(participant: Participant, identity: bytes, own: PrivateKey) -> Non
         channel.send(Kind.PUBLIC_KEY, 0, own.public.to_bytes() + proof)
 
 
-def admit_key(participant: Participant, session: Session, peer: str, known: Collection[int]) -> PublicKey:
+def admit_key(participant: Participant, session: JointSession, peer: str, known: Collection[int]) -> PublicKey:
     """Admit a peer's key if it passes every check; `known` are moduli that it must not repeat."""
     profile = profile_of(participant.plan)
     size = profile.key_bits // 8

@@ -16,7 +16,7 @@ from plumbob.lab.attacks.label_sign import LABEL_SIGN
 from plumbob.lab.attacks.packing import AuxiliaryPacking, OneHotPacking, TruncatedPacking, recover_column
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.exchange.protocol import ExchangeParty
-from plumbob.lab.paper.frames import Frame, Outcome, PaperClaim, claim_of_bound, judge
+from plumbob.lab.paper.frames import ExperimentOutcome, Frame, PaperClaim, claim_of_bound, judge
 from plumbob.lab.paper.joint import JointRun, promises
 from plumbob.lab.paper.runs import SMALL_STEPS, Effort, Samples, column_errors, exact_readings, label_rates, trained
 from plumbob.lab.simulate import Run, train
@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[Callable[[], Hook], str]] = {
 """The packing attacks, each with the replies that it is tried against."""
 
 
-def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
+def packing(effort: Effort, key_bits: int = 2048) -> ExperimentOutcome:
     """Section 5.2: residuals that a feature party with two columns reads in a step, by batch size; really encrypted."""
     slots = bounds.slots(key_bits, 64)
     solvable, reach = (bounds.largest_solvable_batch(FEW[1], count) for count in (1, slots))
@@ -73,7 +73,7 @@ def packing(effort: Effort, key_bits: int = 2048) -> Outcome:
         judge(most < 10),
         {"most": most},
     )
-    return Outcome([frame], [whole, cut, _packed_values(effort, key_bits)])
+    return ExperimentOutcome([frame], [whole, cut, _packed_values(effort, key_bits)])
 
 
 def _packed_values(effort: Effort, key_bits: int) -> PaperClaim:
@@ -133,7 +133,7 @@ THEOREMS = {
 """For each theorem about noise: its figure's title and axis, and what it says."""
 
 
-def noise(effort: Effort) -> Outcome:
+def noise(effort: Effort) -> ExperimentOutcome:
     """Lemma 6.3, Theorems 6.4 and 6.6: what they promise under noise, beside runs."""
     keys: dict[str, Any] = {"noise": "std", "row_norm": 1.0, "learning_rate": 0.02, "batch_size": 50, "epochs": 8}
     found = {}
@@ -157,7 +157,7 @@ def noise(effort: Effort) -> Outcome:
         holds = [one[theorem].is_kept for runs_promises in found.values() for one in runs_promises]
         reading = "credit, rows clipped to norm 1, 160 steps of 50 rows"
         claims.append(claim_of_bound(name, theorem, says, reading, "kept in every run", holds))
-    return Outcome(frames, claims)
+    return ExperimentOutcome(frames, claims)
 
 
 ONCE, ALWAYS = "epsilon 0.5, one epoch", "epsilon 0.5, all epochs"
@@ -169,7 +169,7 @@ NOISES: dict[str, dict[str, Any]] = {
 }
 
 
-def averaging(effort: Effort) -> Outcome:
+def averaging(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper: the mean over visits against noise that was, or was not, set for the epochs really run."""
     epochs = (1, 9) if effort.is_quick else (1, 4, 9, 16, 25)
     X, y = effort.credit(3000)
@@ -211,4 +211,4 @@ def averaging(effort: Effort) -> Outcome:
         judge(max(apart) <= 0.03),
         {"largest_difference": max(apart)},
     )
-    return Outcome([frame], [holds, formula_claim])
+    return ExperimentOutcome([frame], [holds, formula_claim])

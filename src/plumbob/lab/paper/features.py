@@ -11,7 +11,7 @@ from plumbob.lab.attacks.feature_chain import recover_chained_feature
 from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.lab.attacks.feature_single import recover_single_feature
 from plumbob.lab.attacks.interface import Claim
-from plumbob.lab.paper.frames import Frame, Outcome, PaperClaim, judge
+from plumbob.lab.paper.frames import ExperimentOutcome, Frame, PaperClaim, judge
 from plumbob.lab.paper.runs import ColumnErrors, Effort, column_errors, made_up, trained, views_of
 
 BATCH = 16
@@ -20,7 +20,7 @@ BY_LABEL_PARTY = "With one column at the feature party the label party learns ev
 BY_FEATURE_PARTY = "A feature party that has the labels learns the label party's only column in the same way."
 
 
-def merging(effort: Effort) -> Outcome:
+def merging(effort: Effort) -> ExperimentOutcome:
     """Lemma 3.4, Theorem 3.5, Remark 4.9: ratios merge over epochs, then every value of one column."""
     counts = (8, 32) if effort.is_quick else (4, 8, 16, 32, 64, 128)
     chance = min(bounds.merge_probability(count, BATCH) for count in counts)
@@ -46,7 +46,7 @@ def merging(effort: Effort) -> Outcome:
         errors.add("largest error", count, [one.largest for one in found])
     reading = f"credit, column 0 at the other party, batches of {BATCH}"
     reverse = max(_reverse(effort, seed).largest for seed in effort.all_seeds)
-    return Outcome(
+    return ExperimentOutcome(
         [epochs, errors],
         [
             _merging_claim(epochs, reading),
@@ -89,13 +89,13 @@ def _reverse(effort: Effort, seed: int) -> ColumnErrors:
     return column_errors(recover_single_feature, views["features"], views["label"].X[:, 0])
 
 
-def other_curves(effort: Effort) -> Outcome:
+def other_curves(effort: Effort) -> ExperimentOutcome:
     """Theorems E.2 and F.1: the same values under minimax and piecewise."""
     sizes = (512,) if effort.is_quick else (512, 1024, 2048)
     frame = Frame("other-curves", "Rows whose value is determined", "rows", "share", "Three epochs.", is_share=True)
     minimax = _claim_of_curve(effort, frame, sizes, "minimax", "Theorem E.2", row_norm=1.0)
     piecewise = _claim_of_curve(effort, frame, sizes, "piecewise", "Theorem F.1")
-    return Outcome([frame], [minimax, piecewise])
+    return ExperimentOutcome([frame], [minimax, piecewise])
 
 
 def _claim_of_curve(
@@ -119,7 +119,7 @@ def _claim_of_curve(
     )
 
 
-def hardness(effort: Effort) -> Outcome:
+def hardness(effort: Effort) -> ExperimentOutcome:
     """Theorem 3.6: columns turned by any angle give the label party the same sums."""
     X, y = made_up(400, 8, 1)
     sums = _sums(X, y)
@@ -145,7 +145,7 @@ def hardness(effort: Effort) -> Outcome:
         judge(seen < 1e-8 and hidden > 0.5),
         {"seen": seen, "hidden": hidden},
     )
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])
 
 
 def _turn(X: Matrix, angle: float) -> Matrix:
@@ -165,7 +165,7 @@ def _sums(X: Matrix, y: Any) -> Matrix:
 INNER_PRODUCTS, KNOWN_ROWS = "inner products, relative", "values, once columns + 2 rows are known"
 
 
-def geometry(effort: Effort) -> Outcome:
+def geometry(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper: the rotation of Theorem 3.6 is all that stays open, and a few known rows fix it."""
     widths = (2,) if effort.is_quick else (2, 3, 4, 6, 8)
     frame = Frame(
@@ -191,7 +191,7 @@ def geometry(effort: Effort) -> Outcome:
         judge(worst > 0.01),
         {"values": worst, "inner_products": apart},
     )
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])
 
 
 def _geometry(columns: int, seed: int) -> tuple[float, float]:
@@ -207,7 +207,7 @@ def _geometry(columns: int, seed: int) -> tuple[float, float]:
     return apart, float(np.abs(turned.values - truth).max())
 
 
-def batch_of_one(effort: Effort) -> Outcome:
+def batch_of_one(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper, against section 3: batches of one row tell the column's values as well."""
     sizes = (60,) if effort.is_quick else (50, 100, 200, 300)
     frame = Frame(
@@ -236,4 +236,4 @@ def batch_of_one(effort: Effort) -> Outcome:
         judge(worst > 0.01),
         {"largest_error": worst},
     )
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])

@@ -147,7 +147,7 @@ class PaperClaim:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentOutcome:
     """What an experiment returns."""
 
     frames: list[Frame]

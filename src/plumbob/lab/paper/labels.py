@@ -15,7 +15,7 @@ from plumbob.lab.attacks.label_only import recover_labels as recover_labels_alon
 from plumbob.lab.attacks.label_sign import LABEL_SIGN, recover_labels_by_criterion
 from plumbob.lab.attacks.label_stacked import LABEL_STACKED
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.paper.frames import Frame, Outcome, PaperClaim, claim_of_bound, judge
+from plumbob.lab.paper.frames import ExperimentOutcome, Frame, PaperClaim, claim_of_bound, judge
 from plumbob.lab.paper.joint import JointRun
 from plumbob.lab.paper.quality import Released, success
 from plumbob.lab.paper.runs import Effort, even_split, label_rates, labels_of, trained
@@ -31,18 +31,18 @@ CREDIT_LONG = "credit, standardised rows as they are"
 ENDS = "Runs end after three times the printed steps: a curve at three times its bound never failed."
 
 
-def criterion(effort: Effort) -> Outcome:
+def criterion(effort: Effort) -> ExperimentOutcome:
     """Corollary 4.5 and Theorem 4.6: the promised steps beside those in which every sign was right."""
     short, kept = _short_rows(effort, "taylor", "Corollary 4.5, Theorem 4.6", "criterion")
     long, printed = _long_rows(effort)
     growth, grows = _growth(effort)
-    return Outcome([short, long, growth], [kept, printed, grows])
+    return ExperimentOutcome([short, long, growth], [kept, printed, grows])
 
 
-def minimax(effort: Effort) -> Outcome:
+def minimax(effort: Effort) -> ExperimentOutcome:
     """Theorem E.3: the same under the minimax approximation."""
     frame, claim = _short_rows(effort, "minimax", "Theorem E.3", "minimax-criterion")
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])
 
 
 def _rates(effort: Effort) -> tuple[float, ...]:
@@ -150,7 +150,7 @@ def _growth(effort: Effort) -> tuple[Frame, PaperClaim]:
     return frame, claim
 
 
-def starts(effort: Effort) -> Outcome:
+def starts(effort: Effort) -> ExperimentOutcome:
     """Lemma 4.7, Theorem 4.8 and "large random initialization": what the start does to the criterion."""
     unit = _starts_frame(effort, "starts-unit-rows", CREDIT_UNIT, UNIT_ROWS)
     long = _starts_frame(effort, "starts-long-rows", CREDIT_LONG, {})
@@ -165,7 +165,7 @@ def starts(effort: Effort) -> Outcome:
         judge(small == 1.0),
         {"lowest": small},
     )
-    return Outcome([unit, long], [claim, _large_start(unit, CREDIT_UNIT), _large_start(long, CREDIT_LONG)])
+    return ExperimentOutcome([unit, long], [claim, _large_start(unit, CREDIT_UNIT), _large_start(long, CREDIT_LONG)])
 
 
 def _starts_frame(effort: Effort, name: str, words: str, keys: dict[str, Any]) -> Frame:
@@ -196,7 +196,7 @@ def _large_start(frame: Frame, words: str) -> PaperClaim:
     )
 
 
-def parties(effort: Effort) -> Outcome:
+def parties(effort: Effort) -> ExperimentOutcome:
     """Theorem 4.10: the same among several parties, each feature party by itself."""
     # Columns without repeated values: people who are the same in all of a party's columns cannot be told apart by it.
     X, y = datasets.load("breast-cancer")
@@ -231,7 +231,7 @@ def parties(effort: Effort) -> Outcome:
         judge(lowest > 0.9999),
         {"lowest": lowest},
     )
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])
 
 
 def _seen_rate(run: Run, attack: Attack, party: str) -> float:
@@ -244,7 +244,7 @@ def _seen_rate(run: Run, attack: Attack, party: str) -> float:
     return float(np.mean(np.sign(claim.beliefs[rows]) == signs_of(labels_of(run))[rows]))
 
 
-def piecewise(effort: Effort) -> Outcome:
+def piecewise(effort: Effort) -> ExperimentOutcome:
     """Theorem F.2: a piecewise residual shows the right label or, as 0, none."""
     keys: dict[str, Any] = {"epochs": 3 if effort.is_quick else 10, "batch_size": 8, "learning_rate": 0.1}
     answered, right = [], []
@@ -269,10 +269,10 @@ def piecewise(effort: Effort) -> Outcome:
         judge(lowest == 1.0),
         {"right": lowest, "answered_last": seen.last},
     )
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])
 
 
-def no_features(effort: Effort) -> Outcome:
+def no_features(effort: Effort) -> ExperimentOutcome:
     """Theorem 4.1: a label party without columns; labels are unique, and found, far beyond s <= d."""
     X, y = effort.credit()
     sizes = (16, 48) if effort.is_quick else (8, 16, 24, 32, 48, 64, 80)
@@ -305,7 +305,7 @@ def no_features(effort: Effort) -> Outcome:
         judge(lowest == 1.0),
         {"lowest": lowest},
     )
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])
 
 
 def _drawn_rows(y: NDArray[np.int64], size: int, seed: int) -> NDArray[np.intp]:
@@ -316,7 +316,7 @@ def _drawn_rows(y: NDArray[np.int64], size: int, seed: int) -> NDArray[np.intp]:
     return np.concatenate([np.array(first, dtype=np.intp), others])
 
 
-def stacked(effort: Effort) -> Outcome:
+def stacked(effort: Effort) -> ExperimentOutcome:
     """Beyond the paper: all steps' equations together, where no batch alone is solvable."""
     X, y = effort.credit(2048 if effort.is_quick else 5120)
     ratios = (0.5, 1.5) if effort.is_quick else (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
@@ -343,4 +343,4 @@ def stacked(effort: Effort) -> Outcome:
         judge(reshuffled < 0.75),
         {"reshuffled": reshuffled, "fixed": fixed},
     )
-    return Outcome([frame], [claim])
+    return ExperimentOutcome([frame], [claim])

@@ -20,7 +20,7 @@ from plumbob.lab.attacks.interface import View
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.paper.frames import Curve, Point
 from plumbob.lab.paper.runs import Effort, ResultStore
-from plumbob.lab.paper.study import Setting, Study
+from plumbob.lab.paper.study import PaperStudy, Setting
 from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.quality import epoch_weights
 from plumbob.model import metrics
@@ -44,7 +44,7 @@ Curves = dict[Setting, dict[str, Curve]]
 """The curve of each setting and each of `METRICS`."""
 
 
-def curves_of(study: Study, settings: Sequence[Setting], results: ResultStore, effort: Effort) -> Curves:
+def curves_of(study: PaperStudy, settings: Sequence[Setting], results: ResultStore, effort: Effort) -> Curves:
     """The curves of every setting, over all seeds; what is in the store is not run again."""
     tables, test = study.tables("train"), study.tables("test")
     wanted = [(setting, seed) for setting in settings for seed in effort.all_seeds]
@@ -164,7 +164,7 @@ def success(y: NDArray[np.int8], values: Matrix) -> list[float]:
 
 
 @cache
-def majority(study: Study) -> float:
+def majority(study: PaperStudy) -> float:
     """The accuracy of always saying the larger class, on the test rows."""
     share = float(np.mean(np.asarray(study.tables("test")["label"].labels)))
     return max(share, 1.0 - share)

@@ -17,13 +17,13 @@ from plumbob.lab import datasets
 from plumbob.lab.attacks.equations import solved_steps
 from plumbob.lab.attacks.interface import View
 from plumbob.lab.audit.truth import Truth
-from plumbob.lab.paper.frames import Curve, Frame, Outcome, PaperClaim, Point, judge
+from plumbob.lab.paper.frames import Curve, ExperimentOutcome, Frame, PaperClaim, Point, judge
 from plumbob.lab.paper.joint import JointRun
 from plumbob.lab.paper.page import Book, Chapter, Group
 from plumbob.lab.paper.quality import METRICS, curves_of, majority
 from plumbob.lab.paper.runs import Effort, ResultStore
 from plumbob.lab.paper.statements import ALMOST_ALL, Evidence, claims_of, first_epochs
-from plumbob.lab.paper.study import PRESETS, RATE, Setting, Study, noise_of, settings_of
+from plumbob.lab.paper.study import PRESETS, RATE, PaperStudy, Setting, noise_of, settings_of
 from plumbob.lab.simulate import Run, train
 from plumbob.model import metrics
 from plumbob.plan import PAPER, Plan
@@ -46,7 +46,9 @@ class EncryptedSample:
     key_bits: int = 2048
 
 
-def book_of(study: Study, presets: Sequence[str], results: ResultStore, effort: Effort, piece: EncryptedSample) -> Book:
+def book_of(
+    study: PaperStudy, presets: Sequence[str], results: ResultStore, effort: Effort, piece: EncryptedSample
+) -> Book:
     """Run what is not in the store yet, and judge it."""
     rows = len(study.tables("train")["label"])
     found = [
@@ -55,7 +57,7 @@ def book_of(study: Study, presets: Sequence[str], results: ResultStore, effort: 
     ]
     effort.tell(f"{study.name}: a small piece, encrypted")
     key = {"study": study.identity, "piece": asdict(piece)}
-    encrypted = results.get_or_run(key, Outcome, lambda: beside_clear(study, piece))
+    encrypted = results.get_or_run(key, ExperimentOutcome, lambda: beside_clear(study, piece))
     left_out = [f"the reading {name} ({STEPS[name]})" for name in PRESETS if name not in presets]
     about = (
         f"Section 7 of Hu et al., Is Vertical Logistic Regression Privacy-Preserving?, trained again; "
@@ -177,7 +179,7 @@ def _in_words(evidence: Evidence) -> list[str]:
 COURSES = {"accuracy": "training accuracy", "attack": "labels read so far", "norm": "norm of the weights"}
 
 
-def beside_clear(study: Study, piece: EncryptedSample) -> Outcome:
+def beside_clear(study: PaperStudy, piece: EncryptedSample) -> ExperimentOutcome:
     """One epoch, step by step, encrypted and in the clear."""
     columns = min(COLUMNS, sum(study.split))
     split = (columns // 2, columns - columns // 2)
@@ -205,17 +207,19 @@ def beside_clear(study: Study, piece: EncryptedSample) -> Outcome:
         judge(apart < SAME_WEIGHTS and gap <= SAME_CURVES),
         {"weights": apart, "curves": gap},
     )
-    return Outcome(frames, [claim])
+    return ExperimentOutcome(frames, [claim])
 
 
-def _tables(study: Study, piece: EncryptedSample, split: tuple[int, int]) -> dict[str, Table]:
+def _tables(study: PaperStudy, piece: EncryptedSample, split: tuple[int, int]) -> dict[str, Table]:
     X, y = datasets.load(study.dataset, data_dir=study.data_dir)
     X, y = X[: piece.rows], y[: piece.rows]
     widest = np.sort(np.argsort(-X.std(axis=0), kind="stable")[: sum(split)])
     return dict(zip(("label", "features"), split_array(X[:, widest], y, split), strict=True))
 
 
-def _run(study: Study, piece: EncryptedSample, split: tuple[int, int], tables: dict[str, Table], protocol: str) -> Run:
+def _run(
+    study: PaperStudy, piece: EncryptedSample, split: tuple[int, int], tables: dict[str, Table], protocol: str
+) -> Run:
     keys = {
         **PAPER,
         "scale": study.scale,
@@ -250,7 +254,7 @@ def _course(run: Run) -> dict[str, Vector]:
     }
 
 
-def _encrypted_chapter(outcome: Outcome) -> Chapter:
+def _encrypted_chapter(outcome: ExperimentOutcome) -> Chapter:
     sentence = "The curves above are calculated in the clear, which gives what the encrypted protocol gives."
     groups = [Group("One epoch, step by step", outcome.frames)]
     return Chapter("The same curves, encrypted", [sentence], groups, outcome.claims)

@@ -6,7 +6,7 @@ from typing import Any
 
 from plumbob.lab.paper.frames import NOT_IN_THE_PAPER, Curve, PaperClaim, judge
 from plumbob.lab.paper.quality import Curves, majority
-from plumbob.lab.paper.study import BUDGETS, CREDIT, MNIST, RATE, RATES, Setting, Study, noise_of
+from plumbob.lab.paper.study import BUDGETS, CREDIT, MNIST, RATE, RATES, PaperStudy, Setting, noise_of
 
 ALMOST_ALL = 0.999
 """The share of right labels that counts as 100 %: one wrong label in a thousand is not seen in a plot."""
@@ -22,7 +22,7 @@ class NotRunError(LookupError):
 class Evidence:
     """All curves of one reading."""
 
-    study: Study
+    study: PaperStudy
     preset: str
     curves: Curves
     rows: int
@@ -51,7 +51,7 @@ Test = Callable[[Evidence], Tested]
 class Statement:
     """A sentence about some studies, and how it is tested."""
 
-    studies: Sequence[Study]
+    studies: Sequence[PaperStudy]
     name: str
     reference: str
     says: str
@@ -79,7 +79,7 @@ def claims_of(evidence: Evidence) -> Iterator[PaperClaim]:
 
 
 def statement(
-    *studies: Study, name: str, reference: str = NOT_IN_THE_PAPER, says: str, needed: str
+    *studies: PaperStudy, name: str, reference: str = NOT_IN_THE_PAPER, says: str, needed: str
 ) -> Callable[[Test], Test]:
     """Put the statement that a function tests on the list."""
 

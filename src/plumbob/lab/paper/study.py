@@ -26,7 +26,7 @@ RATE = RATES[-1]
 
 
 @dataclass(frozen=True)
-class Study:
+class PaperStudy:
     """One data set of section 7, and what the paper does with it."""
 
     name: str
@@ -50,8 +50,8 @@ class Study:
         return dict(zip(("label", "features"), split_array(X, y, self.split), strict=True))
 
 
-MNIST = Study("mnist", "mnist-01", (392, 392), epochs=30, scale="none", row_norm=28.0)
-CREDIT = Study("credit", "credit", (11, 12), epochs=10, scale="standard", row_norm=1000.0)
+MNIST = PaperStudy("mnist", "mnist-01", (392, 392), epochs=30, scale="none", row_norm=28.0)
+CREDIT = PaperStudy("credit", "credit", (11, 12), epochs=10, scale="standard", row_norm=1000.0)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Setting:
         more = (", intercept" if self.intercept else "") + (", rows of norm 1" if self.has_unit_rows else "")
         return noise + more + ("" if self.rate == RATE else f", rate {self.rate:g}")
 
-    def plan(self, study: Study, rows: int, seed: int) -> Plan:
+    def plan(self, study: PaperStudy, rows: int, seed: int) -> Plan:
         """These settings as a plan for this many rows."""
         keys: dict[str, Any] = {**PAPER, "scale": study.scale, "batch_size": study.batch_size}
         if self.preset == "figures":
@@ -121,7 +121,7 @@ def presets_of(name: str) -> tuple[str, ...]:
     return PRESETS if name == "both" else (name,)
 
 
-def noise_of(study: Study, preset: str, rows: int, epsilon: float) -> tuple[float, float]:
+def noise_of(study: PaperStudy, preset: str, rows: int, epsilon: float) -> tuple[float, float]:
     """The paper's sigma_A and sigma_B."""
     plan = Setting(preset, "zero", epsilon).plan(study, rows, seed=1)
     return noise_std(plan, "label"), noise_std(plan, "features")

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from plumbob.lab.paper.defences import averaging, noise, packing
 from plumbob.lab.paper.features import batch_of_one, geometry, hardness, merging, other_curves
-from plumbob.lab.paper.frames import Outcome
+from plumbob.lab.paper.frames import ExperimentOutcome
 from plumbob.lab.paper.labels import criterion, minimax, no_features, parties, piecewise, stacked, starts
 from plumbob.lab.paper.page import Book, Chapter, Group
 from plumbob.lab.paper.runs import Effort, ResultStore
@@ -18,7 +19,7 @@ class Experiment:
 
     name: str
     heading: str
-    run: Callable[[Effort], Outcome]
+    run: Callable[[Effort], ExperimentOutcome]
 
 
 EXPERIMENTS = (
@@ -42,11 +43,11 @@ EXPERIMENTS = (
 
 def book_of(results: ResultStore, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
     """Run what is not in the store yet, and judge it."""
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, ExperimentOutcome] = {}
     for place, experiment in enumerate(experiments, start=1):
         effort.tell(f"{experiment.name} ({place} of {len(experiments)})")
         settings = {"experiment": experiment.name, "seeds": len(effort.all_seeds), "quick": effort.is_quick}
-        outcomes[experiment.name] = results.get_or_run(settings, Outcome, lambda: experiment.run(effort))  # noqa: B023
+        outcomes[experiment.name] = results.get_or_run(settings, ExperimentOutcome, partial(experiment.run, effort))
     return Book(
         "attacks",
         "The paper's theorems, tried",
@@ -59,11 +60,11 @@ def book_of(results: ResultStore, effort: Effort, experiments: tuple[Experiment,
     )
 
 
-def _chapter(experiment: Experiment, outcome: Outcome) -> Chapter:
+def _chapter(experiment: Experiment, outcome: ExperimentOutcome) -> Chapter:
     return Chapter(experiment.heading, (), [Group("", outcome.frames)], outcome.claims)
 
 
-def _facts(outcomes: Mapping[str, Outcome]) -> Iterator[Fact]:
+def _facts(outcomes: Mapping[str, ExperimentOutcome]) -> Iterator[Fact]:
     """Large numbers on what goes furthest beyond the paper, if it was tried."""
     values = {claim.name: claim.values for outcome in outcomes.values() for claim in outcome.claims}
     if "stacked" in values:

@@ -11,7 +11,7 @@ from itertools import combinations
 from plumbob.crypto.lattice import Engine, OwnerKey, TestedKey, local, make_request
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.account import HASH_BYTES, hash_fields
-from plumbob.protocol.handshake import Session
+from plumbob.protocol.handshake import JointSession
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares.keys import Keys, agree_keys
@@ -64,7 +64,7 @@ class Bound:
 def bind_shares(
     participant: Participant,
     engine: Engine,
-    session: Session,
+    session: JointSession,
     shape: RunShape,
     held: Mapping[str, list[int]],
 ) -> Bound:
@@ -89,7 +89,7 @@ def bind_shares(
     return Bound(ends, _joint_hash(participant, session, list(held), ends) if len(ends) > 1 else "")
 
 
-def _joint_hash(participant: Participant, session: Session, names: list[str], ends: Mapping[str, BoundEnd]) -> str:
+def _joint_hash(participant: Participant, session: JointSession, names: list[str], ends: Mapping[str, BoundEnd]) -> str:
     """Compare what the pairs hash to with everybody; a pair whose two ends differ ends the run."""
     own = [bytes.fromhex(ends[peer].hash()) for peer in names if peer != participant.name]
     for peer in ends:
