@@ -235,10 +235,10 @@ def _rest(component: Component, given: Tree, path: str, used: set[str], idle: se
             continue
         if name in idle:
             why = "means nothing beside the other settings"
-        elif component.ignores_others:
-            why = "the system knows no such setting and ignores it"
         elif _is_harmless(component, name):
             why = "changes nothing that is opened"
+        elif component.ignores_others:
+            why = "the system knows no such setting and ignores it"
         else:
             why = UNKNOWN
         yield f"{path}.{name}: {why}"
