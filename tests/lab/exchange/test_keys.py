@@ -1,182 +1,185 @@
-"""lab/exchange/paillier.py: randomisers against their reference, rho**n, and key classes that print nothing.
+"""lab/exchange/proof.py: which keys of peers we use, which we do not, and where a proof is worth nothing."""
 
-On a toy modulus every n-th residue can be listed. n = 11 * 31 is chosen for its group, 10 times 30, which is not
-cyclic: no single base reaches all of it, so a randomiser made of one base is caught however long its exponents are.
-"""
-
-import re
-from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import gmpy2
-import numpy as np
 import pytest
 from scipy import stats
 
-from plumbob.lab.exchange import engines, paillier, profiles, uniform
-from plumbob.lab.exchange.engines.interface import Digits, PaillierEngine, Ring
-from plumbob.lab.exchange.engines.python import PowerTable, PythonEngine
-from plumbob.lab.exchange.limbs import Limbs, from_ints, to_ints
-from plumbob.lab.exchange.packing import Slots
-from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey, window_table
+from plumbob.errors import KeyRefusedError, RemoteProtocolError
+from plumbob.lab.exchange import paillier, profiles, proof, uniform
+from plumbob.lab.exchange.paillier import PublicKey
+from plumbob.lab.exchange.primitive import admit_key, make_key, offer_key
 from plumbob.lab.exchange.profiles import Profile
+from plumbob.lab.exchange.proof import ProofContext, admit_paillier, prove
+from plumbob.plan import Plan
+from plumbob.protocol.handshake import JointSession
+from plumbob.protocol.messages import Kind, Message
+from plumbob.protocol.participant import Participant
 from tests.crypto.support import seeded
-from tests.lab.exchange.support import decrypt_signed, integers
+from tests.lab.exchange.malformed import BITS, ENGINE, KEYS, PROFILE, SIZE, Forger, Offer, honest_key
+from tests.lab.exchange.support import CountingEngine, decrypt_signed
+from tests.protocol.support import Wire, changing, mirroring, plan_for, seated, together
 
-TOY_N = 11 * 31
-TOY = Profile(profiles.TEST_ONLY.name, TOY_N.bit_length())
-NTH_RESIDUES = sorted({pow(rho, TOY_N, TOY_N**2) for rho in range(TOY_N) if gmpy2.gcd(rho, TOY_N) == 1})
-SURPRISING = 1e-6  # With seeded draws a test that passes once passes always.
-
-
-def p_value(drawn: list[int]) -> float:
-    """How likely uniform n-th residues are at least as uneven as these."""
-    counts = Counter(drawn)
-    assert set(counts) <= set(NTH_RESIDUES)
-    return float(stats.chisquare([counts[residue] for residue in NTH_RESIDUES]).pvalue)
+CONTEXT = ProofContext(session=b"session 1", prover="bank", verifier="shop")
+FORGER = Forger(CONTEXT)
 
 
-def test_randomisers_are_uniform() -> None:
-    """Every n-th residue comes equally often, as with the reference rho**n."""
-    assert len(NTH_RESIDUES) == 10 * 30
-    assert p_value(to_ints(PublicKey(TOY_N, TOY, PythonEngine(), seeded("a")).randomisers(3000))) > SURPRISING
-    randomness = seeded("a")
-    assert p_value([pow(uniform.unit(randomness, TOY_N), TOY_N, TOY_N**2) for _ in range(3000)]) > SURPRISING
+def accept(offer: Offer, profile: Profile = PROFILE, engine: Any = ENGINE) -> PublicKey:
+    """Admit a key, as the verifier does."""
+    return admit_paillier(offer.key, offer.proof, CONTEXT, profile, engine, known=offer.known)
 
 
-@pytest.mark.parametrize("digits", [1, 17], ids=["short exponents", "full-length exponents"])
-def test_one_base_would_not_be(digits: int) -> None:
-    """The same test refuses randomisers that are powers of one base, which it would have to."""
-    randomness = seeded("one base")
-    ring = Ring(TOY_N, 2)
-    base = pow(uniform.unit(randomness, TOY_N), TOY_N, TOY_N**2)
-    table = window_table(PythonEngine(), ring, base, digits)
-    assert p_value(to_ints(PythonEngine().look_up(table, uniform.digits(randomness, 3000, digits)))) < SURPRISING
+@pytest.mark.parametrize("name", KEYS)
+def test_malformed_keys_are_refused(name: str) -> None:
+    """Each malformed key, and each forged, replayed or reordered proof, is refused for its own reason.
+
+    No engine was asked for anything, and no number of the key's size is shown.
+    """
+    make, reason = KEYS[name]
+    engine = CountingEngine(ENGINE)
+    with pytest.raises(KeyRefusedError, match=reason) as caught:
+        accept(make(FORGER), engine=engine)
+    assert not engine.calls
+    assert len(str(caught.value)) < 120
 
 
-def test_few_bases_would_not_be() -> None:
-    """The same test refuses independent bases with exponents of one bit, shorter than the group."""
-    randomness = seeded("few")
-    bases = from_ints([pow(uniform.unit(randomness, TOY_N), TOY_N, TOY_N**2) for _ in range(5)], 1)
-    table = PythonEngine().table(Ring(TOY_N, 2), bases, 1)
-    assert (
-        p_value(to_ints(PythonEngine().look_up(table, uniform.digits(randomness, 3000, 5) & np.uint8(1)))) < SURPRISING
-    )
+@pytest.mark.parametrize(("number", "profile"), [*((n, PROFILE) for n in range(6)), (0, profiles.STANDARD)])
+def test_honest_keys_pass(number: int, profile: Profile) -> None:
+    """Whatever `generate` makes is admitted with its proof, and its owner reads what is encrypted under it."""
+    key = honest_key(number, profile)
+    known = frozenset({honest_key(number + 1).public.n})
+    admitted = accept(Offer(key.public.to_bytes(), prove(key, CONTEXT), known), profile)
+    assert admitted.n == key.public.n
+    assert decrypt_signed(key, admitted.encrypt([1, -2])) == [1, -2]
 
 
-@pytest.mark.parametrize("profile", [profiles.STANDARD, profiles.LONG_TERM])
-def test_bases_are_as_many_as_the_proof_needs(profile: Profile) -> None:
-    """At least 272 independent bases, and 128 bits more than the key has."""
-    key = PublicKey((1 << profile.key_bits) - 1, profile, PythonEngine())
-    assert key._bases >= 272
-    assert key._bases * 8 >= profile.key_bits + 128
+def test_every_root_is_checked() -> None:
+    """A single forged root, wherever it stands, spoils the proof; so does one root eleven times."""
+    honest = FORGER.honest()
+    forged = uniform.unit(seeded("forged"), honest_key().public.n).to_bytes(SIZE, "little")
+    for index in range(proof.ROOTS):
+        spoilt = honest.proof[: index * SIZE] + forged + honest.proof[(index + 1) * SIZE :]
+        with pytest.raises(KeyRefusedError, match=f"root {index} does not fit"):
+            accept(replace(honest, proof=spoilt))
+    with pytest.raises(KeyRefusedError, match="root 1 does not fit"):
+        accept(replace(honest, proof=honest.proof[:SIZE] * proof.ROOTS))
 
 
-class RecordingEngine(PythonEngine):
-    """Keeps what tables are made of and what is looked up in them."""
-
-    def __init__(self) -> None:
-        self.bases: list[int] = []
-        self.digits: list[Digits] = []
-
-    def table(self, ring: Ring, bases: Limbs, window: int) -> PowerTable:
-        self.bases += to_ints(bases)
-        return super().table(ring, bases, window)
-
-    def look_up(self, table: PowerTable, digits: Digits) -> Limbs:
-        self.digits.append(digits)
-        return super().look_up(table, digits)
+def test_a_root_that_is_not_reduced_is_refused() -> None:
+    """The root plus n, where it fits the width, is refused although its n-th power is right."""
+    for number in range(20):
+        key = paillier.generate(PROFILE, ENGINE, seeded(f"reduced {number}"))
+        roots = prove(key, CONTEXT)
+        raised = int.from_bytes(roots[:SIZE], "little") + key.public.n
+        if raised < 1 << BITS:
+            break
+    with pytest.raises(KeyRefusedError, match="root 0 is not a unit"):
+        accept(Offer(key.public.to_bytes(), raised.to_bytes(SIZE, "little") + roots[SIZE:]))
 
 
-def test_bases_are_independent_and_exponents_full() -> None:
-    """Every base is an n-th power of its own, drawn once; every randomiser uses all of them with fresh whole digits."""
-    private = paillier.generate(profiles.TEST_ONLY, PythonEngine(), seeded("recorded"))
-    engine = RecordingEngine()
-    key = PublicKey(private.public.n, profiles.TEST_ONLY, engine, seeded("recorded bases"))
-    key.randomisers(20)
-    key.randomisers(20)
-    assert len(set(engine.bases)) == len(engine.bases) == key._bases
-    assert all(is_nth_residue(private, base) for base in engine.bases)
-    digits = np.concatenate(engine.digits)
-    assert digits.shape == (40, len(engine.bases))
-    assert len(np.unique(digits, axis=0)) == 40
-    assert stats.chisquare(np.bincount(digits.ravel(), minlength=256)).pvalue > SURPRISING
+def test_challenges_are_uniform() -> None:
+    """Challenges spread evenly over [0, n), none is 0, and the index changes them."""
+    n = honest_key().public.n
+    drawn = [FORGER.challenge(n, index) for index in range(800)]
+    assert len(set(drawn)) == 800
+    assert all(0 < value < n and gmpy2.gcd(value, n) == 1 for value in drawn)
+    tenths = [sum(10 * value // n == tenth for value in drawn) for tenth in range(10)]
+    assert stats.chisquare(tenths).pvalue > 1e-6
 
 
-def test_randomisers_encrypt_zero(key: PrivateKey) -> None:
-    """A randomiser is an n-th residue, opens to 0, and is never 1."""
-    public = key.public
-    drawn = public.randomisers(50)
-    assert key.decrypt(EncryptedVector(public, drawn)) == [0] * 50
-    assert len(set(to_ints(drawn))) == 50
-    for value in to_ints(drawn):
-        assert value != 1
-        assert is_nth_residue(key, value)
+# Which key lengths exist.
 
 
-def is_nth_residue(key: PrivateKey, value: int) -> bool:
-    """Whether this is an n-th residue, by the factors: its parts of order p and of order q are trivial."""
-    return all(gmpy2.powmod(value, prime - 1, prime**2) == 1 for prime in (key._p, key._q))
+def test_a_plans_profile_has_its_length() -> None:
+    """A plan names a profile by its key length; only the tests' own may be short, and says so."""
+    for profile in (profiles.STANDARD, profiles.LONG_TERM):
+        plan = plan_for((1, 1), protocol="exchange", key_bits=profile.key_bits, test_only_keys=False)
+        assert profiles.profile_of(plan) is profile
+    short = plan_for((1, 1), protocol="exchange", key_bits=512, test_only_keys=True)
+    assert profiles.profile_of(short).name == profiles.TEST_ONLY.name == "test-only"
+    for name in ("standard", "long-term", "mine"):
+        with pytest.raises(KeyRefusedError, match="test-only"):
+            Profile(name, 1024)
+    for key_bits in (0, 64, 192, 300, 1000):
+        with pytest.raises(KeyRefusedError, match="multiple of 64"):
+            profiles.insecure_for_tests(key_bits)
 
 
-def test_own_randomness_encrypts_zero(key: PrivateKey) -> None:
-    """The owner's fast randomness consists of n-th residues as well, all of them different."""
-    drawn = to_ints(key.encrypt([0] * 50).limbs)
-    assert all(is_nth_residue(key, value) for value in drawn)
-    assert len(set(drawn)) == 50
+# Before a run.
+
+TWO = plan_for((2, 3), protocol="exchange", seed=0, key_bits=768)
+THREE = plan_for((2, 2, 1), protocol="exchange", seed=0)
+SESSION = JointSession(b"\x05" * 32, b"seed")
 
 
-def test_own_base_powers_are_uniform() -> None:
-    """Powers of the owner's base spread evenly over the group that the base generates."""
-    ring, base = Ring(101, 2), pow(2, 101, 101**2)  # 2 generates the units modulo 101.
-    table = window_table(PythonEngine(), ring, base, 17)
-    drawn = Counter(to_ints(PythonEngine().look_up(table, uniform.digits(seeded("own"), 8000, 17))))
-    assert len(drawn) == 100
-    assert stats.chisquare(list(drawn.values())).pvalue > SURPRISING
+def offered_keys(plan: Plan, wire: Wire, session: JointSession = SESSION) -> dict[str, Any]:
+    """Every party offers a key and admits those of its peers."""
+
+    def swap(participant: Participant) -> list[int]:
+        participant.open_chain(session.identity, session.seed)
+        own = make_key(participant)
+        assert str(own.public.n) not in repr(participant) + repr(own)
+        offer_key(participant, session.identity, own)
+        known = [own.public.n]
+        for peer in participant.channels:
+            known.append(admit_key(participant, session, peer, known).n)
+        return known
+
+    return together(seated(plan, wire), swap)
 
 
-def test_window_tables_are_powers(engine: PaillierEngine) -> None:
-    """Digits, lowest first, look up the power that they spell."""
-    ring = Ring(int(uniform.prime(seeded("ring"), 256)), 1)
-    digits = uniform.digits(seeded("window"), 5, 9)
-    found = to_ints(engine.look_up(window_table(engine, ring, 3, 9), digits))
-    exponents = [sum(int(digit) << (8 * place) for place, digit in enumerate(row)) for row in digits]
-    assert found == [pow(3, exponent, ring.root) for exponent in exponents]
+def test_honest_keys_are_admitted() -> None:
+    """Three parties end with the same three moduli."""
+    ends = offered_keys(THREE, Wire())
+    assert len({frozenset(moduli) for moduli in ends.values()}) == 1
+    assert len(ends["label"]) == 3
 
 
-def printed(value: object) -> str:
-    """Everything that printing a value shows."""
-    return f"{value!r} {value!s} {value}"
+def replay(body: bytes) -> bytes:
+    """The key with the proof of an earlier session."""
+    earlier = Wire()
+    offered_keys(TWO, earlier, JointSession(b"\x04" * 32, b""))
+    [stolen] = earlier.bodies(Kind.PUBLIC_KEY, sender="features")
+    return stolen
 
 
-def test_keys_and_vectors_print_nothing(key: PrivateKey) -> None:
-    """Keys, vectors, encoded data and tables show their kind and size, and no number that they hold."""
-    X = integers([[123456], [-123456]], 20)
-    vector = key.encrypt([987654, -987654])
-    values = [key, key.public, vector, vector @ X, X, key.public._table, key._own_bases, *key._rings, key.public.ring]
-    for text in map(printed, values):
-        assert "123456" not in text
-        assert "987654" not in text
-        # The longest number left is a key length, or an address, which Python prints in base 16.
-        assert all(len(run) <= 4 for run in re.findall(r"\d+", re.sub(r"0x[0-9a-f]+", "", text)))
-    assert printed(key).count("test-only") == 3
+def shorten(body: bytes) -> bytes:
+    """The same body with a modulus one bit too short."""
+    return (int.from_bytes(body[:96], "little") >> 1 | 1).to_bytes(96, "little") + body[96:]
 
 
-def test_layouts_print_no_key(key: PrivateKey) -> None:
-    """A layout of replies is public, and yet it does not repeat the modulus."""
-    assert str(key.public.n) not in printed(Slots.paper(key.public, 2, 30))
+@pytest.mark.parametrize(
+    ("wire", "error", "words"),
+    [
+        (lambda: changing(Kind.PUBLIC_KEY, shorten), KeyRefusedError, "features: key: expected exactly 768 bits"),
+        (lambda: changing(Kind.PUBLIC_KEY, lambda body: bytes([body[0] & 254]) + body[1:]), KeyRefusedError, "even"),
+        (lambda: changing(Kind.PUBLIC_KEY, lambda body: body[:96] + bytes(len(body) - 96)), KeyRefusedError, "root 0"),
+        (lambda: changing(Kind.PUBLIC_KEY, lambda body: body[:-8]), RemoteProtocolError, "features"),
+        (lambda: changing(Kind.PUBLIC_KEY, replay), KeyRefusedError, "does not fit its challenge"),
+        (lambda: mirroring(Kind.PUBLIC_KEY), KeyRefusedError, "in use already"),
+    ],
+    ids=["too short", "even", "no proof", "another size", "replayed", "our own"],
+)
+def test_a_key_that_fails_a_check_is_refused(wire: Callable[[], Wire], error: type[Exception], words: str) -> None:
+    """The party that was offered such a key names its peer, and uses no key of it."""
+    end = offered_keys(TWO, wire())["label"]
+    assert isinstance(end, error)
+    assert str(end).startswith("features: ")
+    assert words in str(end)
 
 
-def test_the_default_is_2048_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that was not asked to be anything else has the default length and engine."""
-    monkeypatch.setattr(engines, "choose", PythonEngine)
-    public = paillier.generate().public
-    assert public.profile is profiles.STANDARD
-    assert public.n.bit_length() == 2048
+def test_a_proof_for_somebody_else_is_refused() -> None:
+    """What a peer proved to one party, another one does not believe."""
+    wire = Wire()
 
+    def pass_on(source: str, target: str, message: Message) -> bytes | None:
+        if (source, target, message.kind) != ("features", "features-2", Kind.PUBLIC_KEY):
+            return None
+        [first] = wire.bodies(Kind.PUBLIC_KEY, sender="features", receiver="label")
+        return Message(message.kind, message.step, message.sequence, first).encode()
 
-def test_plain_numpy_columns_are_taken(key: PrivateKey) -> None:
-    """Encoded numbers are encrypted at their own width, which is public."""
-    encoded = integers([[5], [-6]], 9)
-    column = type(encoded)(np.ascontiguousarray(encoded.values[:, 0]), encoded.encoding)
-    assert decrypt_signed(key, key.encrypt(column)) == [5, -6]
-    assert decrypt_signed(key, key.public.encrypt(column)) == [5, -6]
+    wire.tamper = pass_on
+    assert isinstance(offered_keys(THREE, wire)["features-2"], KeyRefusedError)

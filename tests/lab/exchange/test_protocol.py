@@ -92,34 +92,6 @@ def test_replies_do_not_matter_for_the_weights() -> None:
     assert all(np.array_equal(packed, other) for other in others)
 
 
-def test_the_intercept_is_not_penalised() -> None:
-    """A penalty that would hold every weight near zero leaves the intercept where it is."""
-    X, y = made_up()
-    y[:30] = 1
-    heavy = trained(exchange_plan(l2=9.0, epochs=12), (X, y)).transcripts["label"].weights
-    assert np.abs(heavy[:-1]).max() < 0.05
-    assert abs(heavy[-1]) > 0.3
-
-
-def test_both_gradients_of_a_step_see_the_old_weights() -> None:
-    """Two steps by hand, all parties from the same old weights: updating one first would give another result."""
-    plan = exchange_plan(batches="full", epochs=2, learning_rate=0.5, start="normal")
-    run = trained(plan)
-    label, other = run.transcripts["label"], run.transcripts["features"]
-    assert label.y is not None
-    signs = 2.0 * label.y - 1.0
-    first, second = label.start, other.start
-    for _ in range(2):
-        residuals = label.X @ first + other.X @ second - 2 * signs
-        new_first = first - 0.5 * (residuals @ label.X) / (4 * len(signs))
-        new_second = second - 0.5 * (residuals @ other.X) / (4 * len(signs))
-        mixed = label.X @ new_first + other.X @ second - 2 * signs
-        assert np.abs(second - 0.5 * (mixed @ other.X) / (4 * len(signs)) - new_second).max() > 1e-3
-        first, second = new_first, new_second
-    assert np.abs(first - label.weights).max() < 1e-6
-    assert np.abs(second - other.weights).max() < 1e-6
-
-
 def test_sums_in_the_transcript_are_the_oracles() -> None:
     """What a party could read is what `clear` says that it may read."""
     encrypted, clear = trained(exchange_plan((2, 2, 1))), trained(plan_for((2, 2, 1), protocol="clear"))
@@ -246,14 +218,6 @@ def test_noise_moves_the_sums_as_much_as_expected() -> None:
     assert 0.55 < np.std(scaled) < 1.5
 
 
-def test_noise_never_repeats() -> None:
-    """Two runs of one plan draw different noise: the seed fixes batches and start, and nothing else."""
-    plan = exchange_plan(noise="std", noise_std=1.0, row_norm=1.0, epochs=1)
-    first, second = trained(plan), trained(plan)
-    assert np.array_equal(first.transcripts["label"].start, second.transcripts["label"].start)
-    assert not np.array_equal(weights_of(first), weights_of(second))
-
-
 # Misbehaviour.
 
 
@@ -290,7 +254,7 @@ def test_slots_are_packed_by_default() -> None:
     run = played(exchange_plan((4, 4), epochs=1), wire=wire)
     party = run.parties["features"]
     assert isinstance(party, ExchangeParty)
-    slots = Slots.packed(party.key.public, 4, party.slots.slot_bits)
+    slots = Slots.packed(party.key.public.profile, 4, party.slots.slot_bits)
     assert slots.replies < 4
     size = slots.replies * party.key.public.ciphertext_bytes
     assert {len(body) for body in wire.bodies(Kind.MASKED_SUMS, sender="features")} == {size}

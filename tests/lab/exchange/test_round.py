@@ -29,7 +29,7 @@ def play(profile: Profile, engine: PaillierEngine, seed: str = "round") -> dict[
     """A helper encrypts, a learner multiplies and masks, the helper opens, the learner unpacks; all that travelled."""
     key = paillier.generate(profile, engine, seeded(seed))
     request = key.encrypt(VALUES).to_bytes()
-    slots = Slots.packed(key.public, 9, SLOT_BITS)
+    slots = Slots.packed(profile, 9, SLOT_BITS)
     sums = slots.pack(admit(key.public, request, 24) @ X)
     mask = key.public.random_mask(slots.replies, slots.masked_bits)
     reply = (sums + mask).randomised().to_bytes()

@@ -25,7 +25,6 @@ from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import admit_from, admit_key, engine_of, make_key, offer_key
 from plumbob.model import logistic
 from plumbob.plan import Plan
-from plumbob.protocol import signing
 from plumbob.protocol.handshake import fix_numbers, greet_peers
 from plumbob.protocol.limits import shows_quality
 from plumbob.protocol.messages import Kind
@@ -85,10 +84,7 @@ class ArbitratedParty(GradientParty):
         mask = self._mask(len(enc_sums))
         arbiter = self.participant.channels[arbiter_of(self.plan)]
         arbiter.send(Kind.MASKED_SUMS, batch.step, (enc_sums + mask).randomised().to_bytes())
-        signing.mark(self.participant)
-        signing.seal(self.participant, batch.step, [arbiter_of(self.plan)])
         body = arbiter.receive(Kind.OPENED_SUMS, batch.step, self.slots.opened_bytes)
-        signing.check_seals(self.participant, batch.step, [arbiter_of(self.plan)])
         sums = self.use("opened sums", batch.step, self.slots.unpack(self.slots.from_bytes(body), mask))
         return self.widths.decode_sums(sums)
 
@@ -162,12 +158,9 @@ class Arbiter(AnyParty):
 
     def _open(self, key: PrivateKey, slots: Slots, name: str, step: int) -> list[int]:
         channel = self.participant.channels[name]
-        signing.mark(self.participant)
         data = channel.receive(Kind.MASKED_SUMS, step, slots.replies * key.public.ciphertext_bytes)
-        signing.check_seals(self.participant, step, [name])
         opened = slots.truncate(key.decrypt(admit_from(channel, key.public, data, slots.replies)))
         channel.send(Kind.OPENED_SUMS, step, slots.to_bytes(opened))
-        signing.seal(self.participant, step, [name])
         return opened
 
 

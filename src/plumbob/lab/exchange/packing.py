@@ -8,14 +8,13 @@ paper's form, kept as the target of the packing attack, K is the whole width of 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
 
 from plumbob.checking.study import Widths
 from plumbob.crypto import Encoding
 from plumbob.data import largest_batch
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.lab.exchange.paillier import EncryptedVector
-from plumbob.lab.exchange.profiles import profile_of
+from plumbob.lab.exchange.profiles import Profile, profile_of
 from plumbob.plan import Plan
 
 
@@ -23,18 +22,6 @@ def sum_bits(rows: int, left: Encoding, right: Encoding) -> int:
     """Width, sign included, that holds any sum over `rows` of a product of two encoded numbers."""
     # abs(sum) <= rows * 2**(left.bits - 1) * 2**(right.bits - 1) < 2**(result - 1).
     return left.bits + right.bits - 1 + rows.bit_length()
-
-
-class ReplyRoom(Protocol):
-    """What a key, or its profile, says about the replies under it."""
-
-    @property
-    def reply_bits(self) -> int:
-        """The widest sum, sign included, that a mask hides and that comes back right."""
-
-    @property
-    def whole_reply(self) -> int:
-        """A power of two that cuts nothing off a plaintext."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +35,15 @@ class Slots:
     """For each reply, the power of two modulo which it is handed back."""
 
     @classmethod
-    def packed(cls, key: ReplyRoom, columns: int, slot_bits: int) -> "Slots":
+    def packed(cls, profile: Profile, columns: int, slot_bits: int) -> "Slots":
         """As many sums in a ciphertext as fit below the mask; only their own bits come back."""
-        return cls.cut(columns, slot_bits, per_reply(key, slot_bits))
+        return cls.cut(columns, slot_bits, per_reply(profile, slot_bits))
 
     @classmethod
-    def paper(cls, key: ReplyRoom, columns: int, slot_bits: int) -> "Slots":
+    def paper(cls, profile: Profile, columns: int, slot_bits: int) -> "Slots":
         """One sum in a ciphertext, and the whole plaintext comes back: room for hidden values."""
-        per_reply(key, slot_bits)
-        return cls(columns, slot_bits, 1, (key.whole_reply,) * columns)
+        per_reply(profile, slot_bits)
+        return cls(columns, slot_bits, 1, (profile.whole_reply,) * columns)
 
     @classmethod
     def cut(cls, columns: int, slot_bits: int, width: int) -> "Slots":
@@ -93,31 +80,17 @@ class Slots:
         return [value & (modulus - 1) for value, modulus in zip(opened, self.moduli, strict=True)]
 
     def unpack(self, handed_back: Sequence[int], mask: Sequence[int]) -> list[int]:
-        """The learner's part: the sums themselves."""
-        lifted = [
-            (value - (hidden & bits) + halves) & bits
-            for value, hidden, (_, halves, bits) in zip(handed_back, mask, self._replies, strict=True)
-        ]
-        return [
-            (value >> start & bits) - half
-            for value, reply in zip(lifted, self._replies, strict=True)
-            for start, bits, half in reply.digits
-        ]
-
-    @cached_property
-    def _replies(self) -> list["Reply"]:
-        """How each reply is taken apart; there are only two kinds, full ones and the last."""
-        counts = (min(self.per_reply, self.columns - start) for start in range(0, self.columns, self.per_reply))
-        kinds = list(zip(counts, self.moduli, strict=True))
-        replies = {kind: self._reply(*kind) for kind in set(kinds)}
-        return [replies[kind] for kind in kinds]
-
-    def _reply(self, count: int, modulus: int) -> "Reply":
-        """One reply of `count` sums, whose last digit has all the bits that are left."""
-        bits, last = self.slot_bits, (count - 1) * self.slot_bits
-        ranges = [1 << bits] * (count - 1) + [modulus >> last]
-        digits = tuple(Digit(k * bits, size - 1, size // 2) for k, size in enumerate(ranges))
-        return Reply(digits, sum(digit.half << digit.start for digit in digits), modulus - 1)
+        """The learner's part: the sums themselves, lowest slot first; a negative one borrows from its neighbour."""
+        sums: list[int] = []
+        for value, hidden, modulus in zip(handed_back, mask, self.moduli, strict=True):
+            rest, left = value - hidden, modulus
+            last = min(len(sums) + self.per_reply, self.columns) - 1
+            while len(sums) <= last:
+                # The last one has all the bits that are left: in the paper's form far more than a slot.
+                reach = left if len(sums) == last else 1 << self.slot_bits
+                sums.append(centred(rest % left, reach))
+                rest, left = (rest - sums[-1]) // reach, left // reach
+        return sums
 
     def to_bytes(self, handed_back: Sequence[int]) -> bytes:
         """The replies as bytes of a fixed width: each in the bytes that its modulus needs."""
@@ -145,27 +118,6 @@ class Slots:
         return [-(-(modulus - 1).bit_length() // 8) for modulus in self.moduli]
 
 
-class Digit(NamedTuple):
-    """Where a sum lies in its reply: from which bit on, its bits all set, and half of its range."""
-
-    start: int
-    bits: int
-    half: int
-
-
-class Reply(NamedTuple):
-    """The digits of a reply, lowest first.
-
-    Half of each digit's range is added, so that none is negative and borrows from the next, and taken away again.
-    """
-
-    digits: tuple[Digit, ...]
-    halves: int
-    """Half the range of every digit, each in its place."""
-    bits: int
-    """A number with all the bits set that are handed back."""
-
-
 def slots_for(plan: Plan, widths: Widths, columns: int, training_rows: int) -> Slots:
     """How a learner's sums travel under a helper's key; the widths are proved to hold all that honest parties say."""
     # In `arbiter` the joint residuals hold the learner's own part too.
@@ -176,12 +128,12 @@ def slots_for(plan: Plan, widths: Widths, columns: int, training_rows: int) -> S
     return Slots.paper(profile, columns, bits)
 
 
-def per_reply(key: ReplyRoom, slot_bits: int) -> int:
-    """How many slots a reply has. Refuses a width that none under this key can carry: the static overflow proof."""
-    count = key.reply_bits // slot_bits
+def per_reply(profile: Profile, slot_bits: int) -> int:
+    """How many slots a reply has. Refuses a width that none under such a key can carry: the static overflow proof."""
+    count = profile.reply_bits // slot_bits
     if count == 0:
         raise EncodingError(
-            f"sums of {slot_bits} bits: a reply under this key carries {key.reply_bits}; "
+            f"sums of {slot_bits} bits: a reply under this key carries {profile.reply_bits}; "
             "choose fewer fraction bits or a longer key"
         )
     return count

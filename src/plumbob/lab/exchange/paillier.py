@@ -49,20 +49,10 @@ class PublicKey:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.profile.name}, {self.profile.key_bits} bits)"
 
-    @property
-    def reply_bits(self) -> int:
-        """The widest sum, sign included, that `random_mask` hides and that comes back right."""
-        return self.profile.reply_bits
-
-    @property
-    def whole_reply(self) -> int:
-        """A power of two that cuts nothing off a plaintext: a reply is handed back whole (the paper's form)."""
-        return self.profile.whole_reply
-
     def random_mask(self, count: int, bits: int) -> list[int]:
         """A mask for sums of `bits` bits, sign included. Uniform modulo n: perfect, whatever the helper sent."""
-        if bits > self.reply_bits:
-            raise CryptoError(f"expected sums of at most {self.reply_bits} bits to mask, got {bits}")
+        if bits > self.profile.reply_bits:
+            raise CryptoError(f"expected sums of at most {self.profile.reply_bits} bits to mask, got {bits}")
         return self.randomness.many_below(self.n, count)
 
     def embed(self, values: Integers) -> Limbs:

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,9 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking import study
 from plumbob.checking.study import Widths, widths_for
 from plumbob.crypto import Encoded, Encoding
-from plumbob.data import Batch, Table, batches
+from plumbob.data import Batch, Table
 from plumbob.errors import EncodingError, RemoteProtocolError
 from plumbob.lab.exchange.primitive import engine_of
-from plumbob.lab.exchange.releases import LabelReleases
 from plumbob.lab.flips import flipped_signs
 from plumbob.model import logistic
 from plumbob.plan import Plan
@@ -56,8 +54,6 @@ class GradientParty(TrainingParty):
         """Take up the weights; what earlier steps read is not read again."""
         self.weights = np.frombuffer(resumed.state["weights"])
         self.noise_draws = int.from_bytes(resumed.state["noise draws"], "little")
-        for batch in islice(batches(self.session.seed, len(self.shard), self.plan), resumed.phase):
-            self.spend(batch)
 
     @property
     def engine_name(self) -> str:
@@ -73,17 +69,6 @@ class GradientParty(TrainingParty):
     @cached_property
     def noise_std(self) -> float:
         return study.noise_std(self.plan, self.plan.party(self.participant.name).role)
-
-    @cached_property
-    def budget(self) -> LabelReleases | None:
-        """What was spent of the labels' budget, where the plan has one."""
-        cost = study.label_cost(self.plan)
-        return None if cost is None or self.shard.y is None else LabelReleases(cost, len(self.shard))
-
-    def spend(self, batch: Batch) -> None:
-        """Book the release of a batch's labels, where the plan has a budget for it."""
-        if self.budget is not None:
-            self.budget.spend(batch.rows)
 
     @cached_property
     def all_signs(self) -> Vector | None:
@@ -136,12 +121,10 @@ class GradientParty(TrainingParty):
     def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
         """Encode what leaves encrypted: this party's part of the residuals, with its noise.
 
-        Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher. The
-        budget is spent first: what was refused must not have left.
+        Noise is added to the integers, so that no floating-point number stands between the sampler and the cipher.
         """
         encoding = self.widths.residuals
         values = encoding.encode(residuals, "own residuals").values
-        self.spend(batch)
         if self.noise_std > 0:
             drawn = self._noise(len(values))
             values += drawn

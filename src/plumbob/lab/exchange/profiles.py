@@ -38,20 +38,12 @@ STANDARD = Profile("standard", 2048)
 LONG_TERM = Profile("long-term", 3072)
 TEST_ONLY = Profile(TEST_ONLY_NAME, 768)
 
-_OFFERED = {profile.key_bits: profile for profile in (STANDARD, LONG_TERM)}
-
-
-def for_key_bits(key_bits: int) -> Profile:
-    """The profile for a plan's `key_bits`; lengths that are not offered are refused."""
-    if key_bits not in _OFFERED:
-        offered = " or ".join(str(bits) for bits in _OFFERED)
-        raise KeyRefusedError(f"key_bits = {key_bits}: expected {offered}; shorter keys can be factored")
-    return _OFFERED[key_bits]
-
 
 def profile_of(plan: Plan) -> Profile:
-    """The profile for the plan's key length."""
-    return insecure_for_tests(plan.key_bits) if plan.test_only_keys else for_key_bits(plan.key_bits)
+    """The profile for the plan's key length; a plan allows the two lengths above, and others to tests only."""
+    if plan.test_only_keys:
+        return insecure_for_tests(plan.key_bits)
+    return next(profile for profile in (STANDARD, LONG_TERM) if profile.key_bits == plan.key_bits)
 
 
 def insecure_for_tests(key_bits: int) -> Profile:

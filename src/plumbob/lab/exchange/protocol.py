@@ -29,7 +29,6 @@ from plumbob.lab.exchange.paillier import PrivateKey, PublicKey
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import Helper, Learner, admit_key, make_key, offer_key
 from plumbob.model import logistic
-from plumbob.protocol import signing
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 
@@ -75,7 +74,6 @@ class ExchangeParty(GradientParty):
         enc_released = self.key.encrypt(released)
         for helper in self._helpers.values():
             helper.lend(batch.step, enc_released)
-        signing.mark(self.participant)
 
     def ask(self, batch: Batch, matrix: Encoded) -> list[list[int]]:
         masks = []
@@ -83,25 +81,20 @@ class ExchangeParty(GradientParty):
             lent = self.use("encrypted residuals", batch.step, learner.lent(batch.step, len(batch)))
             enc_sums = self.use("encrypted sums", batch.step, self.slots.pack(lent @ matrix))
             masks.append(learner.ask(batch.step, enc_sums))
-        signing.seal(self.participant, batch.step)
         return masks
 
     def answer(self, batch: Batch) -> None:
-        """Open what learners asked for, after everybody has signed it."""
+        """Open what learners asked for."""
         opened = {learner: helper.open(batch.step) for learner, helper in self._helpers.items()}
-        signing.check_seals(self.participant, batch.step)
-        signing.mark(self.participant)
         for learner, values in self.use("replies for peers", batch.step, opened).items():
             # Masks cancel in the sum over all helpers.
             moduli = self._peer_slots[learner].moduli
             hidden = self.pair_masks.hidden(learner, batch.step, values, range(len(values)), moduli)
             self._helpers[learner].hand_back(batch.step, hidden)
-        signing.seal(self.participant, batch.step)
 
     def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:
         """Collect the sum over all helpers, and nothing of any single one."""
         replies = [learner.collect(batch.step) for learner in self._learners.values()]
-        signing.check_seals(self.participant, batch.step)
         if not replies:
             return np.zeros(0)
         joint_reply = [sum(values) for values in zip(*replies, strict=True)]

@@ -5,11 +5,11 @@ import os
 from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.errors import EngineError
 from plumbob.lab.exchange.engines import _paillier
-from plumbob.lab.exchange.engines.interface import PaillierEngine, ProductShape
+from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.exchange.engines.native import NativeEngine
 from plumbob.lab.exchange.engines.python import PythonEngine
 
-__all__ = ["PaillierEngine", "ProductShape", "choose", "kernel_serves"]
+__all__ = ["PaillierEngine", "choose", "kernel_serves"]
 
 NAMES = ("auto", "native", "python")
 

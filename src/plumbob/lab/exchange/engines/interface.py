@@ -41,15 +41,6 @@ class Ring:
         return width_for(int(self.modulus))
 
 
-@dataclass(frozen=True)
-class ProductShape:
-    """The usual product of a step: rows of a batch, columns of a learner, bits of an entry with its sign."""
-
-    rows: int
-    columns: int
-    bits: int
-
-
 class PaillierEngine(Protocol):
     """Small on purpose: everything that keys and encrypted vectors need is a combination of these."""
 
