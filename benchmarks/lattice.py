@@ -19,7 +19,6 @@ import numpy as np
 
 from plumbob.crypto import SYSTEM_RANDOMNESS
 from plumbob.crypto.lattice import (
-    Engine,
     KeyContext,
     KeyProof,
     KeyTest,
@@ -39,7 +38,7 @@ from plumbob.crypto.lattice import (
     sets,
 )
 from plumbob.crypto.lattice.interface import RequestKeys
-from plumbob.crypto.lattice.kernel import available_paths
+from plumbob.crypto.lattice.kernel import Engine, available_paths
 from plumbob.crypto.lattice.layout import Direction
 
 SHAPES = ("27000,11,12", "12665,392,392")

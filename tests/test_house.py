@@ -13,8 +13,7 @@ from typing import Any, get_args
 import pytest
 
 import plumbob
-from plumbob import arrays, crypto, data, errors
-from plumbob.crypto import lattice
+from plumbob import arrays, data, errors
 from plumbob.plan import PROTOCOLS
 from tests.mutations import FAULTS
 
@@ -85,7 +84,7 @@ def test_crypto_needs_numpy_only() -> None:
     assert loaded <= {"plumbob", "numpy"}
 
 
-@pytest.mark.parametrize("face", [crypto, lattice, data], ids=lambda face: face.__name__)
+@pytest.mark.parametrize("face", [data], ids=lambda face: face.__name__)
 def test_a_name_that_is_imported_when_it_is_asked_for_is_no_module(face: Any) -> None:
     """A module that is imported would stand in the place of a function of the same name."""
     modules = {file.stem for file in Path(face.__file__).parent.glob("*.py")}

@@ -14,7 +14,6 @@ from tests.party.test_imports import Witness, packages_of_extras
 ASKED_FOR = (
     "plumbob.lab.page",
     "plumbob.lab.paper",
-    "plumbob.crypto.lattice.workers",
     "plumbob.crypto.lattice.cluster",
     "plumbob.jobs",
 )

@@ -9,7 +9,6 @@ import numpy as np
 
 from plumbob.crypto.lattice import (
     Answer,
-    Engine,
     KeyProof,
     KeyTest,
     Layout,
@@ -25,6 +24,7 @@ from plumbob.crypto.lattice import (
     pairs,
     sets,
 )
+from plumbob.crypto.lattice.kernel import Engine
 from tests.crypto.lattice.support import EVALUATOR_SEED, admitted, make_key
 
 ENGINE = Engine(threads=1)

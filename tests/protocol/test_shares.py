@@ -20,7 +20,8 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking.check import check
 from plumbob.checking.filing import judgement_of_run, with_predictions
 from plumbob.crypto import SYSTEM_RANDOMNESS
-from plumbob.crypto.lattice import Engine, MaskedOpening, Pairs, local
+from plumbob.crypto.lattice import MaskedOpening, Pairs, local
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import DataError, DivergenceError, PlanError, PlumbobError
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run

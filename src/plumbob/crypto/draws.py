@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
-from plumbob.crypto.lattice.context import chacha20, join
 from plumbob.crypto.randomness import Randomness
+from plumbob.crypto.streams import chacha20, join
 from plumbob.errors import LocalProtocolError
 
 LINK_BYTES = 32

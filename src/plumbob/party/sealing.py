@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.hpke import (
     Suite,
 )
 
-from plumbob.crypto.lattice.context import join
+from plumbob.crypto.streams import join
 from plumbob.errors import ROOM_ADVICE, DataError, IdentityError, JournalError, SettingsError
 from plumbob.net import Data
 from plumbob.net.identity import Certificate, Identity, refuse_loose, write_private

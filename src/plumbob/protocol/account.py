@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.crypto.draws import salt_of
-from plumbob.crypto.lattice.context import join
+from plumbob.crypto.streams import join
 from plumbob.data import Table
 from plumbob.data.ids import in_pieces
 from plumbob.errors import RemoteProtocolError

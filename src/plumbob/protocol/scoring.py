@@ -12,6 +12,7 @@ from plumbob.arrays import Vector
 from plumbob.crypto import lattice
 from plumbob.crypto.lattice import Register, answer_request, local, open_reply, sets
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.kernel import Engine, engine_on
 from plumbob.crypto.lattice.layout import ENTRY_BITS
 from plumbob.data import Table, store
 from plumbob.errors import DataError, RemoteProtocolError
@@ -204,8 +205,8 @@ class SharedScoring:
         return [-(-value % (1 << ANGLE_BITS) >> dropped) % (1 << OPENED_SCORES.bits) for value in values]
 
     @cached_property
-    def engine(self) -> lattice.Engine:
-        return lattice.engine_on(self.participant.threads, self.participant.cluster)
+    def engine(self) -> Engine:
+        return engine_on(self.participant.threads, self.participant.cluster)
 
     @cached_property
     def _owner_keys(self) -> dict[str, lattice.OwnerKey]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plumbob.crypto.lattice import Engine
+from plumbob.crypto.lattice.kernel import Engine
 from tests.crypto.lattice.reference import ReferenceEngine
 
 

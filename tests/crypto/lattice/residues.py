@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice.context import chacha20
 from plumbob.crypto.lattice.interface import Packed, Residues
 from plumbob.crypto.lattice.sets import ERROR_COINS, PRIME_BITS, ParameterSet, root
+from plumbob.crypto.streams import chacha20
 
 SMALL_STREAM = 0xFFFFFFFF
 """Stands in place of a prime's index, for polynomials that are the same modulo every prime."""

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from plumbob.crypto.lattice import (
     MOST_TESTS,
     Answer,
-    Engine,
     Factors,
     KeyContext,
     KeyProof,
@@ -31,6 +30,7 @@ from plumbob.crypto.lattice import (
 )
 from plumbob.crypto.lattice.angles import QUARTER
 from plumbob.crypto.lattice.interface import Angles, SlotValues
+from plumbob.crypto.lattice.kernel import Engine
 
 TINY = sets.insecure_for_tests(64, 2)
 TINY_WIDE = sets.insecure_for_tests(64, 3)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Engine, angles
+from plumbob.crypto.lattice import angles
+from plumbob.crypto.lattice.kernel import Engine
 from tests.crypto.lattice.support import sines
 
 HARMONICS = (1, 3, 5, 15)

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import MOST_TESTS, Engine, KeyProof, KeyTest, key_test, sets
+from plumbob.crypto.lattice import MOST_TESTS, KeyProof, KeyTest, key_test, sets
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from tests.crypto.lattice import residues
 from tests.crypto.lattice.support import TINY, TINY_WIDE, admitted, make_key

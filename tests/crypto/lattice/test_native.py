@@ -7,9 +7,10 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Engine, Layout, ParameterSet, PrivateMatrix, SlotLayout, sets
+from plumbob.crypto.lattice import Layout, ParameterSet, PrivateMatrix, SlotLayout, sets
 from plumbob.crypto.lattice import kernel as native
 from plumbob.crypto.lattice.interface import ReplyKeys, RequestKeys, SlotValues
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.layout import Direction
 from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (

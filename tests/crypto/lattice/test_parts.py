@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from plumbob.crypto.lattice import Engine, Layout, PrivateMatrix, pairs
+from plumbob.crypto.lattice import Layout, PrivateMatrix, pairs
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, RequestKeys
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.sets import ParameterSet
 from tests.crypto.lattice.support import TINY, TINY_SLOTS, TINY_WIDE, random_entries, random_pairs
 

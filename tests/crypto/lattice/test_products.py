@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice import (
-    Engine,
     Layout,
     OwnerKey,
     Pairs,
@@ -19,6 +18,7 @@ from plumbob.crypto.lattice import (
     products,
     sets,
 )
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.layout import ENTRY_BITS, Direction
 from plumbob.crypto.lattice.sets import LARGEST_ERROR
 from plumbob.errors import CiphertextRefusedError, CryptoError, KeyRefusedError

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpz
 
-from plumbob.crypto.lattice import Engine, sets
+from plumbob.crypto.lattice import sets
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.sets import LARGEST_ERROR, PRIMES, SLOT_PRIMES, root
 from plumbob.errors import CryptoError
 from tests.crypto.lattice import residues

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.crypto.lattice import (
-    Engine,
     Register,
     SlotFactors,
     SlotLayout,
@@ -19,6 +18,7 @@ from plumbob.crypto.lattice import (
     sets,
 )
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, SlotValues
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.layout import ERROR_SQUARE, PackedRows
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import CiphertextRefusedError, CryptoError

@@ -8,15 +8,14 @@ import hashlib
 import hmac
 import struct
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.sets import ParameterSet
+from plumbob.crypto.streams import LENGTH, join
 
 SEED_BYTES = 32
-LENGTH = struct.Struct("<Q")
 
 
 @dataclass(frozen=True)
@@ -58,12 +57,6 @@ class ProductContext:
         return join(self.key.encode(parameters), LENGTH.pack(self.number))
 
 
-def join(*fields: bytes) -> bytes:
-    """Join fields behind their lengths, so that no two lists give the same bytes."""
-    lengths = map(LENGTH.pack, map(len, fields))
-    return b"".join(chain.from_iterable(zip(lengths, fields, strict=True)))
-
-
 def expand(label: str, *fields: bytes) -> bytes:
     """Derive the key of a public stream."""
     return hashlib.sha256(join(b"plumbob lattice", label.encode(), *fields)).digest()
@@ -86,12 +79,3 @@ def fingerprint(local_key: bytes, context: bytes, data: NDArray[Any] | bytes | m
     key = derive(local_key, "fingerprint", context)
     view = memoryview(data) if isinstance(data, bytes | memoryview) else memoryview(data.data)
     return Poly1305.generate_tag(key, view.cast("B") if view.nbytes else b"")
-
-
-def chacha20(key: bytes, nonce: bytes = bytes(16)) -> Any:
-    """The ChaCha20 stream (RFC 8439) of this key: `update(bytes(n))` gives its next n bytes."""
-    # Late, as above.
-    from cryptography.hazmat.primitives.ciphers import Cipher
-    from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
-
-    return Cipher(ChaCha20(key, nonce), mode=None).encryptor()

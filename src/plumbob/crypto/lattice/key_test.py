@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, derive, expand, join
+from plumbob.crypto.lattice.context import SEED_BYTES, KeyContext, derive, expand
 from plumbob.crypto.lattice.layout import polynomials
 from plumbob.crypto.lattice.products import OwnerKey, TestedKey, check_length, key_stream, refusing_residues
 from plumbob.crypto.lattice.sets import ParameterSet
+from plumbob.crypto.streams import join
 from plumbob.errors import KeyRefusedError
 
 if TYPE_CHECKING:  # The engine is made of what stands here.

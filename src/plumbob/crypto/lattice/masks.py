@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbob.crypto.lattice import pairs
-from plumbob.crypto.lattice.context import chacha20
 from plumbob.crypto.lattice.interface import Pairs
+from plumbob.crypto.streams import chacha20
 from plumbob.errors import CiphertextRefusedError
 
 MOST_SPARE_BITS = 64

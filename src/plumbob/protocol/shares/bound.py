@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from plumbob.crypto.lattice import Engine, OwnerKey, TestedKey, local, make_request
+from plumbob.crypto.lattice import OwnerKey, TestedKey, local, make_request
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import RemoteProtocolError
 from plumbob.protocol.account import HASH_BYTES, hash_fields
 from plumbob.protocol.handshake import JointSession

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from plumbob.crypto.lattice import MOST_TESTS, Engine, KeyProof, KeyTest, OwnerKey, TestedKey
+from plumbob.crypto.lattice import MOST_TESTS, KeyProof, KeyTest, OwnerKey, TestedKey
 from plumbob.crypto.lattice.context import SEED_BYTES
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import KEYS, Resumed

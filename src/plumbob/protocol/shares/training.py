@@ -28,6 +28,7 @@ from plumbob.crypto import lattice
 from plumbob.crypto.lattice import angles, local, pairs
 from plumbob.crypto.lattice.context import SEED_BYTES
 from plumbob.crypto.lattice.interface import Angles
+from plumbob.crypto.lattice.kernel import Engine, engine_on
 from plumbob.data import Batch, store
 from plumbob.data.whitening import PENALTY_BITS
 from plumbob.errors import DivergenceError, LocalProtocolError
@@ -367,8 +368,8 @@ class SharesParty(TrainingParty):
         return self.engine.name
 
     @cached_property
-    def engine(self) -> lattice.Engine:
-        return lattice.engine_on(self.participant.threads, self.participant.cluster)
+    def engine(self) -> Engine:
+        return engine_on(self.participant.threads, self.participant.cluster)
 
     @cached_property
     def holders(self) -> ColumnHolders:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.crypto.lattice import Engine, local, make_request
+from plumbob.crypto.lattice import local, make_request
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.simulate import Run
 from plumbob.protocol.openings import OPENED_SCORES

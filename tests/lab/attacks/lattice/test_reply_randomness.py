@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Engine, Register, SlotFactors, SlotLayout, make_request, products
+from plumbob.crypto.lattice import Register, SlotFactors, SlotLayout, make_request, products
 from plumbob.crypto.lattice.context import derive
+from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.products import request_stream
 from plumbob.errors import CiphertextRefusedError
 from tests.crypto.lattice import reference as reference_engine
