@@ -333,6 +333,22 @@ def test_an_unknown_host_is_told(bank: Identity, fund: Identity) -> None:
         assert "its name is not known here" in client.reason("fund")
 
 
+def test_a_lookup_that_hangs_keeps_nobody(bank: Identity, fund: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that the system looks up for ever does not keep the connector from closing."""
+    began, release, was_released = threading.Event(), threading.Event(), []
+
+    def hang(*_: object, **__: object) -> None:
+        began.set()
+        was_released.append(release.wait(PATIENCE))
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    with dialling(bank, fund, "bank.example:7700"):
+        assert began.wait(PATIENCE)
+    assert not was_released
+    release.set()
+
+
 def test_a_refusal_that_cannot_be_told_ends_nothing(
     bank: Identity, fund: Identity, mallory: Identity, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -235,7 +235,7 @@ class Connector:
         try:
             async with asyncio.timeout(limits.handshake):
                 context = tls.client_context(self._identity, peer)
-                sock = await reach(address, self._proxy, limits.handshake)
+                sock = await reach(address, self._proxy)
                 stream = TlsStream(sock, context, server_side=False)
                 with _closed_on_error(stream):
                     await stream.handshake()

@@ -1,7 +1,6 @@
 """The way to a peer's address: directly, or through an HTTP proxy with one CONNECT.
 
-After its answer the proxy only carries our TLS. All of this blocks, because a name can be looked up in no other way;
-so each attempt has a thread of its own, and nobody waits for the thread when the attempt is given up.
+After its answer the proxy only carries our TLS.
 """
 
 import asyncio
@@ -10,10 +9,8 @@ import errno
 import re
 import socket
 import threading
-import time
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
+from concurrent.futures import Future
+from typing import Any
 
 from plumbob.errors import IdentityError, TransportError
 from plumbob.net.address import Address, Proxy
@@ -22,90 +19,65 @@ LARGEST_ANSWER = 16384
 STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
 
 
-async def reach(address: Address, proxy: Proxy | None, seconds: float) -> socket.socket:
+async def reach(address: Address, proxy: Proxy | None) -> socket.socket:
     """A connected socket; raises TransportError for what the proxy answers, OSError for the network."""
-    attempt = _Attempt(asyncio.get_running_loop())
-    try:
-        work = partial(_connected, address, proxy, _Deadline(seconds))
-        threading.Thread(target=attempt.make, args=(work,), name="plumbob dialling", daemon=True).start()
-        return await attempt.result()
-    except RuntimeError as error:
-        raise OSError(errno.EAGAIN, "no thread could be started") from error
-    except BaseException:
-        attempt.give_up()
-        raise
-
-
-class _Attempt:
-    """An attempt that a thread makes: its socket is taken, or closed by whoever comes second."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop, self._is_over = loop, asyncio.Event()
-        self._lock = threading.Lock()
-        self._socket: socket.socket | None = None
-        self._error: Exception | None = None
-        self._is_given_up = False
-
-    def make(self, connect: Callable[[], socket.socket]) -> None:
-        """Connect, in the thread."""
-        try:
-            sock = connect()
-        except Exception as error:
-            self._error = error
-        else:
-            with self._lock:
-                self._socket = sock
-                if self._is_given_up:
-                    sock.close()
-        # The loop may have ended meanwhile: then nobody waits.
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._is_over.set)
-
-    async def result(self) -> socket.socket:
-        """The socket, once the attempt is over; raises what went wrong."""
-        await self._is_over.wait()
-        if self._socket is None:
-            raise self._error or OSError(errno.EIO, "the attempt ended without a word")
-        return self._socket
-
-    def give_up(self) -> None:
-        """Close what the attempt has brought, or will bring."""
-        with self._lock:
-            self._is_given_up = True
-            if self._socket is not None:
-                self._socket.close()
-
-
-class _Deadline:
-    """One deadline for several steps: each gets what is left."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """The seconds left, above 0; raises TimeoutError when none are."""
-        seconds = self._end - time.monotonic()
-        if seconds <= 0:
-            raise TimeoutError
-        return seconds
-
-
-def _connected(address: Address, proxy: Proxy | None, deadline: _Deadline) -> socket.socket:
     if proxy is None:
-        return socket.create_connection((address.host, address.port), timeout=deadline.left())
+        return await _connected(address)
     try:
-        sock = socket.create_connection((proxy.address.host, proxy.address.port), timeout=deadline.left())
+        sock = await _connected(proxy.address)
     except OSError as error:
         raise TransportError(
             f"the proxy {proxy.address} cannot be reached ({error.strerror or type(error).__name__}); check `proxy`"
         ) from error
     try:
-        sock.sendall(_request(proxy, address))
-        _refuse_unless_open(_status(sock, deadline), proxy, address)
+        await asyncio.get_running_loop().sock_sendall(sock, _request(proxy, address))
+        _refuse_unless_open(await _status(sock), proxy, address)
     except BaseException:
         sock.close()
         raise
     return sock
+
+
+async def _connected(address: Address) -> socket.socket:
+    """A socket to the first place of this address that answers; the error of the last one where none does."""
+    failure = OSError(errno.EADDRNOTAVAIL, "the address has no place")
+    for family, kind, protocol, _, place in await _places(address):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(sock, place)
+        except OSError as error:
+            sock.close()
+            failure = error
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return sock
+    raise failure
+
+
+async def _places(address: Address) -> list[Any]:
+    """What the system knows of an address.
+
+    It looks names up in no other way than blocking, perhaps for minutes. So each lookup has a thread of its own, and
+    nobody waits for the thread when the attempt is given up; asyncio would, at its end, for those that it starts.
+    """
+    found: Future[list[Any]] = Future()
+    # From here on it cannot be cancelled: the thread may always say what it found.
+    found.set_running_or_notify_cancel()
+
+    def look_up() -> None:
+        try:
+            found.set_result(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
+        except OSError as error:
+            found.set_exception(error)
+
+    try:
+        threading.Thread(target=look_up, name="plumbob lookup", daemon=True).start()
+    except RuntimeError as error:
+        raise OSError(errno.EAGAIN, "no thread could be started") from error
+    return await asyncio.wrap_future(found)
 
 
 def _request(proxy: Proxy, target: Address) -> bytes:
@@ -116,12 +88,11 @@ def _request(proxy: Proxy, target: Address) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def _status(sock: socket.socket, deadline: _Deadline) -> int:
+async def _status(sock: socket.socket) -> int:
     """The status of the answer, read byte by byte, so that nothing behind its end is taken from TLS."""
     answer = b""
     while not answer.endswith(b"\r\n\r\n"):
-        sock.settimeout(deadline.left())
-        byte = sock.recv(1)
+        byte = await asyncio.get_running_loop().sock_recv(sock, 1)
         if not byte or len(answer) >= LARGEST_ANSWER:
             raise TransportError("the proxy gave no proper answer to CONNECT; check `proxy`")
         answer += byte
