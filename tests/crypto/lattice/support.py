@@ -1,5 +1,6 @@
 """A small world for the lattice tests: keys that are tested, products of any shape, and what they should give."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +32,7 @@ from plumbob.crypto.lattice import (
 from plumbob.crypto.lattice.angles import QUARTER
 from plumbob.crypto.lattice.interface import Angles, SlotValues
 from plumbob.crypto.lattice.kernel import Engine
+from plumbob.crypto.lattice.layout import Direction
 
 TINY = sets.insecure_for_tests(64, 2)
 TINY_WIDE = sets.insecure_for_tests(64, 3)
@@ -95,6 +97,44 @@ def play_slots(engine: Engine, layout: SlotLayout, left: SlotValues, right: Slot
     request = make_request(key, 1, layout, left)
     answer = answered(SlotFactors(engine, layout, right), key, request)
     return Played(request, answer, open_reply(key, layout, answer.reply))
+
+
+BITS: dict[Direction, tuple[int, int]] = {"scores": (51, 32), "gradients": (104, 88)}
+"""The usual bits of an input and of an output."""
+Playing = Callable[[Engine], Played]
+
+
+def matrix_product(
+    direction: Direction, rows: int, columns: int, *, degree: int = 64, bits: tuple[int, int] | None = None
+) -> Playing:
+    """A product of this shape with a random matrix, the same on each engine."""
+    parameters = sets.insecure_for_tests(degree, 2 if direction == "scores" else 3)
+    layout = Layout.choose(parameters, direction, rows, columns, *(bits or BITS[direction]))
+    generator = np.random.default_rng(rows * 1000 + columns)
+    entries, values = (
+        random_entries(generator, rows, columns),
+        random_pairs(generator, layout.inputs, layout.input_bits),
+    )
+    return lambda engine: play(engine, layout, entries, values)
+
+
+def slot_product(rows: int, terms: int, kind: str, *, is_turn: bool = False) -> Playing:
+    """A product in slots: `kind` says of each side whether its numbers are small, or as wide as the modulus."""
+    layout, generator = SlotLayout(TINY_SLOTS, rows, terms, is_turn), np.random.default_rng(rows)
+    sides = [
+        random_pairs(generator, terms * rows, 107).reshape(terms, rows, 2)
+        if side == "wide"
+        else generator.integers(-(2**23) + 1, 2**23, (terms, rows)).astype(np.int32)
+        for side in kind.split(" x ")
+    ]
+    return lambda engine: play_slots(engine, layout, sides[0], sides[1])
+
+
+def assert_alike(ours: Played, theirs: Played) -> None:
+    """Request, reply and both shares are the same bytes."""
+    assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
+    np.testing.assert_array_equal(ours.answer.share, theirs.answer.share)
+    np.testing.assert_array_equal(ours.opened, theirs.opened)
 
 
 def random_pairs(generator: np.random.Generator, count: int, bits: int) -> Pairs:

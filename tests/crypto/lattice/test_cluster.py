@@ -12,24 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Layout, OwnerKey, PrivateMatrix, SlotLayout, cluster, make_request, sets
+from plumbob.crypto.lattice import Layout, OwnerKey, PrivateMatrix, cluster, make_request, sets
 from plumbob.crypto.lattice.cluster import KEPT_FOR_CLUSTER, RETRIES, ClusterEngine
 from plumbob.crypto.lattice.kernel import Engine
-from plumbob.crypto.lattice.layout import Direction
 from plumbob.errors import CiphertextRefusedError, EngineError
 from plumbob.lab.simulate import Run
 from plumbob.protocol.shares.training import SharesParty
 from tests.crypto.lattice.support import (
     TINY,
-    TINY_SLOTS,
-    TINY_WIDE,
-    Played,
     answered,
+    assert_alike,
     make_key,
-    play,
-    play_slots,
-    random_entries,
+    matrix_product,
     random_pairs,
+    slot_product,
 )
 from tests.crypto.support import seeded
 from tests.protocol.support import made_up, shares_plan, trained, weights_of
@@ -106,36 +102,12 @@ def names_of_tasks(patch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def product(direction: Direction) -> Callable[[Engine], Played]:
-    """A product with a matrix of several blocks of rows, the last one not full."""
-    parameters, bits = (TINY, (51, 32)) if direction == "scores" else (TINY_WIDE, (104, 88))
-    layout = Layout(parameters, direction, 100, 5, 3, *bits)
-    generator = np.random.default_rng(5)
-    entries, values = random_entries(generator, 100, 5), random_pairs(generator, layout.inputs, bits[0])
-    return lambda engine: play(engine, layout, entries, values)
-
-
-def slots(is_turn: bool) -> Callable[[Engine], Played]:
-    """Small numbers on both sides, in five blocks of rows."""
-    layout = SlotLayout(TINY_SLOTS, 300, 4, is_turn)
-    left, right = np.random.default_rng(6).integers(-(2**20), 2**20, (2, 4, 300)).astype(np.int32)
-    return lambda engine: play_slots(engine, layout, left, right)
-
-
-def shares() -> Callable[[Engine], Played]:
-    """Wide numbers on the owner's side."""
-    layout, generator = SlotLayout(TINY_SLOTS, 300, 4, is_turn=True), np.random.default_rng(7)
-    left = random_pairs(generator, 4 * 300, 107).reshape(4, 300, 2)
-    right = generator.integers(-(2**20), 2**20, (4, 300)).astype(np.int32)
-    return lambda engine: play_slots(engine, layout, left, right)
-
-
 PRODUCTS = {
-    "scores": (product("scores"), "reply_of_rows"),
-    "gradients": (product("gradients"), "sums_of_rows"),
-    "inner products": (slots(is_turn=False), "reply_of_slots"),
-    "complex products": (slots(is_turn=True), "reply_of_slots"),
-    "products of shares": (shares(), "reply_of_slots"),
+    "scores": (matrix_product("scores", 1000, 5), "reply_of_rows"),
+    "gradients": (matrix_product("gradients", 1000, 5), "sums_of_rows"),
+    "inner products": (slot_product(300, 4, "small x small"), "reply_of_slots"),
+    "complex products": (slot_product(300, 4, "small x small", is_turn=True), "reply_of_slots"),
+    "products of shares": (slot_product(300, 4, "wide x small", is_turn=True), "reply_of_slots"),
 }
 
 
@@ -143,10 +115,7 @@ PRODUCTS = {
 def test_products_are_those_of_one_process(nodes: Any, spread: list[str], name: str) -> None:
     """Requests, replies and both shares are the same bytes, and the answer was spread."""
     play_with, work = PRODUCTS[name]
-    there, here = play_with(ClusterEngine(where(nodes), 1)), play_with(Engine(threads=1))
-    assert (there.request, there.answer.reply) == (here.request, here.answer.reply)
-    np.testing.assert_array_equal(there.answer.share, here.answer.share)
-    np.testing.assert_array_equal(there.opened, here.opened)
+    assert_alike(play_with(ClusterEngine(where(nodes), 1)), play_with(Engine(threads=1)))
     assert spread == [work, work]
 
 

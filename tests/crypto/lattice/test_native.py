@@ -7,22 +7,23 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-from plumbob.crypto.lattice import Layout, ParameterSet, PrivateMatrix, SlotLayout, sets
+from plumbob.crypto.lattice import Layout, ParameterSet, PrivateMatrix, sets
 from plumbob.crypto.lattice import kernel as native
-from plumbob.crypto.lattice.interface import ReplyKeys, RequestKeys, SlotValues
+from plumbob.crypto.lattice.interface import ReplyKeys, RequestKeys
 from plumbob.crypto.lattice.kernel import Engine
-from plumbob.crypto.lattice.layout import Direction
 from tests.crypto.lattice.reference import ReferenceEngine
 from tests.crypto.lattice.support import (
+    BITS,
     EVALUATOR_SEED,
     OWNER_SEED,
-    TINY_SLOTS,
+    Playing,
+    assert_alike,
     make_key,
-    play,
-    play_slots,
+    matrix_product,
     random_entries,
     random_pairs,
     sines,
+    slot_product,
     to_ints,
 )
 
@@ -93,20 +94,35 @@ def test_own_products_are_exact(engine: Engine, rows: int, columns: int) -> None
         assert to_ints(each.own_sums(entries, residuals)) == [int(total) % 2**128 for total in sums]
 
 
-@pytest.mark.parametrize("direction", ["scores", "gradients"])
-@pytest.mark.parametrize(("rows", "columns"), SHAPES)
-@pytest.mark.parametrize("degree", [16, 64, 256])
-def test_products_are_the_reference(engine: Engine, direction: Direction, rows: int, columns: int, degree: int) -> None:
-    """Keys, tests, requests, replies and shares are the same bytes."""
-    primes, bits = (2, (51, 32)) if direction == "scores" else (3, (104, 88))
-    layout = Layout.choose(sets.insecure_for_tests(degree, primes), direction, rows, columns, *bits)
-    generator = np.random.default_rng(rows * 1000 + columns)
-    entries, values = random_entries(generator, rows, columns), random_pairs(generator, layout.inputs, bits[0])
-    ours, theirs = play(engine, layout, entries, values), play(REFERENCE, layout, entries, values)
-    assert ours.request == theirs.request
-    assert ours.answer.reply == theirs.answer.reply
-    assert (ours.answer.share == theirs.answer.share).all()
-    assert (ours.opened == theirs.opened).all()
+PRODUCTS: dict[str, Playing] = {
+    **{
+        f"{direction}, {rows} x {columns}, degree {degree}": matrix_product(direction, rows, columns, degree=degree)
+        for direction in BITS
+        for rows, columns in SHAPES
+        for degree in (16, 64, 256)
+    },
+    # Rings of every width, up to 128 bits in and 104 out, round alike.
+    **{
+        f"{bits} bits": matrix_product("gradients", 90, 5, bits=bits)
+        for bits in ((128, 104), (120, 96), (97, 88), (104, 1), (128, 17))
+    },
+    **{
+        f"slots, {rows} x {terms}, {kind}": slot_product(rows, terms, kind)
+        for rows, terms in ((1, 1), (64, 3), (65, 5))
+        for kind in ("small x small", "wide x wide")
+    },
+    **{
+        f"turns, {rows} x {terms}, {kind}": slot_product(rows, terms, kind, is_turn=True)
+        for rows, terms in ((1, 2), (65, 4), (200, 2))
+        for kind in ("small x small", "wide x small", "small x wide", "wide x wide")
+    },
+}
+
+
+@pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
+def test_products_are_the_reference(engine: Engine, product: Playing) -> None:
+    """Keys, tests, requests, replies and shares are the same bytes, for matrices and slots of any shape and width."""
+    assert_alike(product(engine), product(REFERENCE))
 
 
 @pytest.mark.parametrize("degree", [16, 256])
@@ -127,47 +143,6 @@ def test_parts_are_the_reference(engine: Engine, degree: int) -> None:
         engine.hide(layout, reply_keys, sums), REFERENCE.hide(layout, reply_keys, sums), strict=True
     ):
         np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("bits", [(128, 104), (120, 96), (97, 88), (104, 1), (128, 17)])
-def test_widths_are_the_reference(engine: Engine, bits: tuple[int, int]) -> None:
-    """Rings of every width, up to 128 bits in and 104 out, round alike."""
-    layout = Layout.choose(sets.insecure_for_tests(64, 3), "gradients", 90, 5, *bits)
-    generator = np.random.default_rng(bits[0])
-    entries, values = random_entries(generator, 90, 5), random_pairs(generator, 90, bits[0])
-    ours, theirs = play(engine, layout, entries, values), play(REFERENCE, layout, entries, values)
-    assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
-    assert (ours.total == theirs.total).all()
-
-
-@pytest.mark.parametrize(("rows", "terms"), [(1, 1), (64, 3), (65, 5)])
-def test_slots_are_the_reference(engine: Engine, rows: int, terms: int) -> None:
-    """Inner products in slots, of small numbers and of numbers as wide as the modulus, are the same bytes."""
-    layout = SlotLayout(TINY_SLOTS, rows, terms)
-    generator = np.random.default_rng(rows)
-    left, right = (generator.integers(-(2**23) + 1, 2**23, (terms, rows)).astype(np.int32) for _ in range(2))
-    wide = random_pairs(generator, terms * rows, 107).reshape(terms, rows, 2)
-    assert_same(engine, layout, left, right)
-    assert_same(engine, layout, wide, wide[::-1])
-
-
-def assert_same(engine: Engine, layout: SlotLayout, left: SlotValues, right: SlotValues) -> None:
-    """Request, reply and both shares are the reference's."""
-    ours, theirs = play_slots(engine, layout, left, right), play_slots(REFERENCE, layout, left, right)
-    assert (ours.request, ours.answer.reply) == (theirs.request, theirs.answer.reply)
-    assert (ours.answer.share == theirs.answer.share).all()
-    assert (ours.opened == theirs.opened).all()
-
-
-@pytest.mark.parametrize(("rows", "terms"), [(1, 2), (65, 4), (200, 2)])
-def test_turns_are_the_reference(engine: Engine, rows: int, terms: int) -> None:
-    """Complex products of small numbers, and of numbers as wide as the modulus, are the same bytes."""
-    layout = SlotLayout(TINY_SLOTS, rows, terms, is_turn=True)
-    generator = np.random.default_rng(rows)
-    left, right = (generator.integers(-(2**23) + 1, 2**23, (terms, rows)).astype(np.int32) for _ in range(2))
-    wide = random_pairs(generator, terms * rows, 107).reshape(terms, rows, 2)
-    for mine, yours in ((left, right), (wide, right), (right, wide), (wide, wide[::-1])):
-        assert_same(engine, layout, mine, yours)
 
 
 @pytest.mark.parametrize("parameters", [sets.SCORES, sets.GRADIENTS, sets.SLOTS], ids=lambda each: str(each.number))
@@ -191,18 +166,12 @@ def test_sines_are_the_reference(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_threads_do_not_change_bytes(path: str) -> None:
+@pytest.mark.parametrize(
+    "product", [matrix_product("gradients", 700, 40, degree=256), slot_product(200, 5, "small x small")]
+)
+def test_threads_do_not_change_bytes(path: str, product: Playing) -> None:
     """Two threads give the bytes of one, for products and for slots."""
-    layout = Layout.choose(sets.insecure_for_tests(256, 3), "gradients", 700, 40, 104, 88)
-    slots = SlotLayout(TINY_SLOTS, 200, 5)
-    generator = np.random.default_rng(1)
-    entries, values = random_entries(generator, 700, 40), random_pairs(generator, 700, 104)
-    factors = generator.integers(-(2**20), 2**20, (5, 200)).astype(np.int32)
-    one, two = make_engine(path, 1), make_engine(path, 2)
-    assert play(one, layout, entries, values).answer.reply == play(two, layout, entries, values).answer.reply
-    assert (
-        play_slots(one, slots, factors, factors).answer.reply == play_slots(two, slots, factors, factors).answer.reply
-    )
+    assert_alike(product(make_engine(path, 1)), product(make_engine(path, 2)))
 
 
 def test_repeated_transforms_are_transforms() -> None:
