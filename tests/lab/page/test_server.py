@@ -15,7 +15,7 @@ pytest.importorskip("starlette", reason="the lab's extra is not installed: pip i
 
 from plumbob.checking.check import check
 from plumbob.checking.filing import with_predictions
-from plumbob.errors import DataError, PlumbobError, TransportError
+from plumbob.errors import DataError, TransportError
 from plumbob.lab.commands import lab as command
 from plumbob.lab.page.server import REMEMBERED, REPORT_POLICY, Lab, bound
 from plumbob.plan import Plan
@@ -164,10 +164,3 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """The message names it."""
     with pytest.raises(DataError, match="there is no such folder"):
         command.lab_for(tmp_path / "nowhere")
-
-
-def test_without_the_extra_it_says_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the extra there is no traceback about a module that nobody asked for."""
-    monkeypatch.setattr(command, "NEEDED", ("no_such_module_here",))
-    with pytest.raises(PlumbobError, match=r"pip install '\.\[lab\]' in Plumbob's source folder"):
-        command.refuse_without_extra()

@@ -1,29 +1,22 @@
 """`lab`: opens the local web page."""
 
-import importlib.util
 import threading
+import webbrowser
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plumbob.caller import Caller
-from plumbob.errors import DataError, PlumbobError
+from plumbob.errors import DataError
+from plumbob.lab.page.drafts import FIRST
+from plumbob.lab.page.guard import LabAccess
+from plumbob.lab.page.runs import Runs
+from plumbob.lab.page.server import Lab, bound, serve
 from plumbob.run_folder import RunFolder
-
-if TYPE_CHECKING:
-    from plumbob.lab.page.server import Lab
-
-NEEDED = ("jinja2", "starlette", "uvicorn")
 
 
 def run(folder: Path, port: int, opens: bool, caller: Caller) -> None:
     """Serve until Ctrl-C; the address is announced as soon as it can be opened."""
     tell = caller.tell
-    refuse_without_extra()
-    # Late: the message above must come also where none of these can be imported.
-    from plumbob.lab.page.guard import LabAccess
-    from plumbob.lab.page.server import bound, serve
-
     lab = lab_for(folder)
     with bound(port) as listener:
         gate = LabAccess(listener.getsockname()[1])
@@ -44,29 +37,14 @@ def run(folder: Path, port: int, opens: bool, caller: Caller) -> None:
     tell("The lab is closed.")
 
 
-def lab_for(folder: Path) -> "Lab":
+def lab_for(folder: Path) -> Lab:
     """A lab that lists the runs of a folder; on the folder of one run, its controls hold that run's plan."""
-    from plumbob.lab.page.drafts import FIRST
-    from plumbob.lab.page.runs import Runs
-    from plumbob.lab.page.server import Lab
-
     if not folder.is_dir():
         raise DataError(f"{folder}: there is no such folder; name a run's, or one that holds runs")
     runs = Runs(folder)
     return Lab(runs, RunFolder(folder).record().parsed_plan if runs.is_one else FIRST)
 
 
-def refuse_without_extra() -> None:
-    """Refuse to start without the lab's extra, with the words that install it."""
-    if absent := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
-        raise PlumbobError(
-            f"the lab needs {', '.join(absent)}, which the plain installation leaves out: "
-            "pip install '.[lab]' in Plumbob's source folder"
-        )
-
-
 def _open_browser(address: str) -> None:
-    import webbrowser
-
     # In a thread, because some browsers' starters return only when the browser does.
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -49,8 +49,8 @@ HINTS = {
 WORDS = {
     "protocol": {
         "shares": "shares: random numbers only",
-        "exchange": "exchange: the paper's, for two or more",
-        "arbiter": "arbiter: a third party holds the key",
+        "exchange": "exchange: the paper's own",
+        "arbiter": "arbiter: a third holds the key",
         "clear": "clear: nothing is hidden",
     },
     "noise": {
