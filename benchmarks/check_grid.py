@@ -181,6 +181,7 @@ def cells(turn: int = 0) -> list[Cell]:
 FRESH_COLUMNS = {"credit": 23, "breast-cancer": 30, "telco": 45, "hmeq": 20}
 FRESH_NOISE = ("none", "none", "none", "none", "std 0.5", "std 2", "sound 1", "std 10")
 FRESH_POSITIVES = (None, None, None, 0.001, 0.005, 0.02, 0.1, 0.3, 0.46)
+NOISY_ROWS = 1000
 PASSIVE_PLANS = 7
 """Plans of passive attacks for each data set; one of active attacks and two of `shares` come on top."""
 
@@ -229,9 +230,12 @@ def _active_cell(draw: np.random.Generator, number: int, data: str, columns: int
 def _shares_cell(draw: np.random.Generator, number: int, data: str, columns: int, opened: str) -> Cell:
     parties = int(draw.choice([2, 2, 3]))
     keys: dict[str, Any] = {"split": _split_of(draw, columns, parties), "protocol": "shares", "open": opened}
-    if draw.random() < 0.3:
+    is_noisy = draw.random() < 0.3
+    if is_noisy:
         keys |= {"noise": "rows", "epsilon": float(draw.choice([1.0, 4.0, 8.0])), "delta": 1e-4}
     rows = int(draw.choice([100, 200, 400]))
+    # With fewer the noise of scaling alone makes all rows nearly equal: there is nothing left to learn.
+    rows = NOISY_ROWS if is_noisy else rows
     positives = FRESH_POSITIVES[int(draw.integers(5, len(FRESH_POSITIVES)))] if draw.random() < 0.5 else None
     return Cell(number, data, rows, keys, "shares", positives)
 
@@ -304,19 +308,27 @@ def measured(cell: Cell) -> dict[str, Any]:
         truth = Truth.of(train(in_clear(plan) if cell.kind == "passive" else plan, tables))
     except PlumbobError as error:
         return {**told, "failed": str(error), "outcomes": []}
-    outcomes = [_outcome(found) for found in _reached(cell, plan, truth)]
+    tried = list(_tried(cell, plan, truth))
+    outcomes = [_outcome(found) for attack, by in tried for found in _reached(attack, by, plan, truth)]
+    told["tried"] = [[attack.name, by] for attack, by in tried]
     return {**told, "seconds": round(time.perf_counter() - started, 1), "outcomes": outcomes}
 
 
-def _reached(cell: Cell, plan: Plan, truth: Truth) -> Iterator[Finding]:
-    """The red team's findings on a real run."""
-    as_planned = Truth(plan, truth.views)
+def _tried(cell: Cell, plan: Plan, truth: Truth) -> Iterator[tuple[Attack, str]]:
+    """The attacks that are acted out on this run, with the party that makes them."""
     for name, view in truth.views.items():
         for attack in chosen(view.role):
-            if attack.is_passive and (cell.kind != "shares" or plan.opens_weights):
-                yield from scored(attack, name, within_reason(attack)(view), truth)
-            elif cell.kind == "shares" or (cell.kind == "active" and attack.is_budgeted):
-                yield from carried_out(attack, RunsAgain(as_planned, name, truth.rows))
+            is_open = attack.is_passive and (cell.kind != "shares" or plan.opens_weights)
+            if is_open or cell.kind == "shares" or (cell.kind == "active" and attack.is_budgeted):
+                yield attack, name
+
+
+def _reached(attack: Attack, by: str, plan: Plan, truth: Truth) -> Iterator[Finding]:
+    """The red team's findings by one attack on a real run; none where it had nothing to work on."""
+    if attack.is_passive:
+        yield from scored(attack, by, within_reason(attack)(truth.views[by]), truth)
+    else:
+        yield from carried_out(attack, RunsAgain(Truth(plan, truth.views), by, truth.rows))
 
 
 def within_reason(attack: Attack) -> Attack:
@@ -377,6 +389,26 @@ def pairs_of(stored: dict[str, Any]) -> Iterator[Pair]:
         yield Pair(stored["cell"], by, target, told, most["advantage"], most["attack"], most["verdict"] == "leaks")
 
 
+def blocked_of(stored: dict[str, Any]) -> Iterator[tuple[str, bool, bool]]:
+    """What `check` calls blocked and an attack was tried on: its name, whether one made a claim, and whether it leaked.
+
+    An attack that found nothing to work on was tried, too.
+    """
+    tried = {(attack, by) for attack, by in stored["tried"]}
+    findings = check(planned(stored["keys"], stored["rows"], stored["number"]), positives=stored["positives"])
+    for found in findings:
+        names = [name for name in found.attacks if (name, found.by) in tried]
+        if found.verdict != STRICTNESS[1] or not names:
+            continue
+        reached = [
+            one
+            for one in stored["outcomes"]
+            if (one["by"], one["target"]) == (found.by, found.target) and one["attack"] in names
+        ]
+        leaked = any(one["verdict"] == "leaks" for one in reached)
+        yield f"{stored['cell']}: {found.target} by {found.by}", bool(reached), leaked
+
+
 def has_room(one: dict[str, Any]) -> bool:
     """Whether there was anything to gain: a claim that is right about everybody, and no leak, had nothing to work on.
 
@@ -391,7 +423,8 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
     announced = [pair for pair in pairs if pair.verdict == "leaks"]
     leaking = [pair for pair in pairs if pair.is_leak]
     right = [pair for pair in announced if pair.is_leak]
-    silent = [pair for pair in pairs if pair.verdict in STRICTNESS[:2]]
+    unsaid = [pair for pair in leaking if pair.verdict == STRICTNESS[0]]
+    blocked = [found for result in results if "tried" in result for found in blocked_of(result)]
     missed = [pair for pair in leaking if pair.verdict == "degrades"]
     apart = [one["advantage"] or 0.0 for result in results for one in result["outcomes"] if one["attack"] == APART]
     return {
@@ -400,12 +433,14 @@ def summary(results: list[dict[str, Any]]) -> dict[str, Any]:
         "pairs": len(pairs),
         "precision": f"{len(right)} of {len(announced)} ({len(right) / max(len(announced), 1):.3f})",
         "recall": f"{len(right)} of {len(leaking)} ({len(right) / max(len(leaking), 1):.3f})",
-        "blocked that leak": f"{sum(pair.is_leak for pair in silent)} of {len(silent)}",
+        "blocked that leak": f"{sum(leaked for *_, leaked in blocked)} of {len(blocked)}, of which "
+        f"{sum(is_claimed for _, is_claimed, _ in blocked)} with a claim",
+        "leaks without a finding": [f"{pair.cell}: {pair.attack} {pair.by}" for pair in unsaid],
         "hidden in degrades": f"{len(missed)}, of which {sum(pair.advantage > 0.5 for pair in missed)} above .5",
         f"{APART}, above the tolerance": f"{sum(one > TOLERANCE for one in apart)} of {len(apart)}",
         "wrongly announced": Counter(pair.target for pair in announced if not pair.is_leak),
         "missed": Counter(f"{pair.target}: {pair.attack}" for pair in missed),
-        "leaks of what is blocked": [f"{pair.cell}: {pair.attack} {pair.by}" for pair in silent if pair.is_leak],
+        "leaks of what is blocked": [name for name, _, leaked in blocked if leaked],
         "by target": {
             target: [sum(pair.target == target for pair in group) for group in (right, announced, leaking)]
             for target in ("labels", "features", "scores", "weights")

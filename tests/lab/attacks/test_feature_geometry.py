@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from plumbob.errors import DataError
-from plumbob.lab.attacks.feature_geometry import columns_with_few_values, is_same, recover_geometry, with_known_rows
+from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
 from plumbob.lab.attacks.peer_scores import recover_scores
 from tests.lab.attacks.support import claimed, condition, gaussian, gram_error, views_of
 
@@ -90,14 +90,3 @@ def test_noise_leaves_no_geometry() -> None:
     claim = claimed(recover_geometry(views["label"]))
     assert not claim.is_determined.any()
     assert gram_error(claim, views["features"].X) > 0.5
-
-
-def test_columns_with_few_values_need_no_known_row() -> None:
-    """Two yes/no columns of three fix the rotation as far as they go; the third stays open."""
-    X, y = gaussian(200, 15)
-    X[:, 12:14] = X[:, 12:14] > 0.2
-    views = views_of((12, 3), (X, y), batch_size=9, epochs=15, learning_rate=0.01)
-    claim = claimed(recover_geometry(views["label"]))
-    assert condition(claim, "without a known row").value == 2
-    [found] = [columns for count, columns in columns_with_few_values(claim.values, 24).items() if count == 2]
-    assert all(any(is_same(column, X[:, place], 2) for column in found) for place in (12, 13))

@@ -1,7 +1,5 @@
 """`label-only`: labels that can only be -1 or +1, from fewer equations than labels."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -68,15 +66,6 @@ def test_the_first_step_from_zero_shows_its_batch() -> None:
         assert np.isnan(claim.beliefs).sum() == 40
 
 
-def test_known_labels_help_in_later_epochs() -> None:
-    """What one batch determines is taken out of the next one's equations, in which fewer stay open."""
-    plan = plan_for((0, 6), protocol="clear", intercept=False, batch_size=8, epochs=1)
-    claim = read(LABEL_ONLY, plan.replace(epochs=3), gaussian(37, 6))
-    assert len(claim.view.batches[-1]) == 13
-    assert claim.is_determined.all()
-    assert claim.rate == 1.0
-
-
 def test_labels_that_fit_by_chance_are_not_determined() -> None:
     """Columns of zeros and ones carry too few bits: labels that fit are many, and none counts as determined."""
     generator = np.random.default_rng(2)
@@ -100,20 +89,3 @@ def test_spare_bits_are_infinite_for_a_unique_solution() -> None:
     assert label_only.spare_bits(small, solve(small.X, small.sums, small.error)) == np.inf
     large, _ = puzzle_of(40, 10)
     assert 100 < label_only.spare_bits(large, solve(large.X, large.sums, large.error)) < 200
-
-
-def test_a_spent_time_limit_leaves_labels_inferred() -> None:
-    """Without time only the linear solution is left, and nothing is marked as determined."""
-    plan = plan_for((0, 8), protocol="clear", intercept=False, batch_size=24, epochs=1)
-    claim = read(partial(label_only.recover_labels, seconds=0.0), plan, gaussian(48, 8))
-    assert np.isfinite(claim.beliefs).all()
-    assert not claim.is_determined.any()
-
-
-def test_noise_leaves_nothing_that_fits() -> None:
-    """With noise no labels fit the sums exactly; beliefs fall to chance."""
-    keys = {"protocol": "clear", "intercept": False, "row_norm": 1.0, "learning_rate": 1e-6}
-    plan = plan_for((0, 8), batch_size=24, epochs=1, noise="std", noise_std=40.0, **keys)
-    claim = read(LABEL_ONLY, plan, gaussian(1200, 8))
-    assert not claim.is_determined.any()
-    assert claim.rate < 0.62

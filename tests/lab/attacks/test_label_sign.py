@@ -80,16 +80,6 @@ def test_minimax_scores_invert_the_cubic() -> None:
     assert label_sign.minimax_scores(np.array([0.9]))[0] > 4.05
 
 
-def test_encrypted_runs_show_as_much() -> None:
-    """Fixed-point rounding of an encrypted exchange changes no label, for two and for three parties."""
-    for split in ((3, 6), (2, 5, 5)):
-        plan = plan_for(split, protocol="exchange", batch_size=5, epochs=1)
-        claim = read(LABEL_SIGN, plan, gaussian(30, sum(split)))
-        assert claim.view.residual_rounding > 0
-        assert claim.rate == 1.0
-        assert claim.is_determined.all()
-
-
 def test_later_visits_determine_what_the_first_left_open() -> None:
     """Equal rows that met in one batch are told apart once reshuffling separates them."""
     X, y = gaussian(60, 8)
@@ -99,24 +89,6 @@ def test_later_visits_determine_what_the_first_left_open() -> None:
     claim = read(LABEL_SIGN, one.replace(epochs=8), (X, y))
     assert claim.is_determined.all()
     assert claim.rate == 1.0
-
-
-def test_noise_hides_labels() -> None:
-    """Under noise the rate falls to chance and no row counts as determined."""
-    plan = plan_for(
-        (4, 6), protocol="clear", batch_size=5, epochs=1, row_norm=1.0, noise="std", noise_std=40.0, learning_rate=1e-6
-    )
-    claim = read(LABEL_SIGN, plan, gaussian(2000, 10))
-    assert claim.rate < 0.56
-    assert not claim.is_determined.any()
-
-
-def test_large_batches_leave_rows_open() -> None:
-    """Far beyond the rank nothing is determined, and the rate falls to what own columns predict."""
-    claim = read(LABEL_SIGN, plan_for((4, 6), protocol="clear", batch_size=200, epochs=1), gaussian(1000, 10))
-    assert not claim.is_determined.any()
-    assert not claim.condition("rank").is_met
-    assert claim.rate < 0.8
 
 
 def test_the_bound_beside_the_run() -> None:

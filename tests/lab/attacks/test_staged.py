@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from plumbob.checking.check import check, figures_of, judge_figures
+from plumbob.lab.attacks import false_residual
 from plumbob.lab.attacks.chosen_labels import read_rows
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import RunsAgain
@@ -108,11 +109,18 @@ def test_few_known_people_are_one_batch() -> None:
     assert measured.n == 60
 
 
-def test_a_weak_try_is_no_all_clear() -> None:
-    """Where a falsehood of one size drowns in noise, a larger one may not: the plan's verdict stays."""
+def test_noise_for_few_rows_hides_no_false_residual() -> None:
+    """The falsehood may be larger than any noise: epsilon 1 on a hundred rows leaves nothing else to read."""
     plan = Plan.for_columns(SPLIT, noise="rows", delta=1e-5)
-    run = trained(plan, made_up(rows=100, columns=plan.columns))
-    measured = found(run, "false-residual")
+    measured = found(trained(plan, made_up(rows=100, columns=plan.columns)), "false-residual")
+    assert measured.verdict == "leaks"
+    assert (measured.rate or 0.0) > 0.95
+
+
+def test_a_weak_try_is_no_all_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a falsehood of one size drowns in noise, a larger one does not: the plan's verdict stays."""
+    monkeypatch.setattr(false_residual, "MOVED_IN_NOISE", 0.01)
+    measured = found(run_of(noise="rows"), "false-residual")
     assert (measured.rate or 0.0) < 0.5
     assert measured.verdict == "leaks"
     assert "reached less than the plan allows" in measured.why

@@ -7,29 +7,38 @@ in one column. Cost: that of an honest run. The scores are worth nothing as scor
 gets.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from plumbob.arrays import Vector
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import Attack, AttackStage, Changed, Claim, View
+from plumbob.lab.attacks.peer_scores import usual_size
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.openings import Share
 from plumbob.protocol.releases import scored_bits
 from plumbob.protocol.shares.shape import WEIGHT_BITS
 from plumbob.protocol.shares.training import SharesParty
 
-RAISED = 5
-"""How far the weight is raised: values of five deviations still fit a score, and the honest score is small beside."""
+RAISED, RAISED_IN_NOISE = 5.0, 10.0
+"""How far the weight is raised: values of five deviations still fit a score, and the honest score is small beside.
+
+Under noise for rows scores are blurred, but rows are short, and none has a value of more than a few deviations.
+"""
 COLUMN = 0
 
 
+@dataclass
 class AlteredShares(Hook):
     """The label party, honest up to the last message of training."""
+
+    raised: float = RAISED
 
     def supplied_share(self, me: SharesParty, step: int, held: dict[str, Share]) -> dict[str, Share]:
         altered = {name: list(share) for name, share in held.items()}
         victim = next(peer for peer in me.holders.peers if me.holders.columns(peer))
-        altered[victim][COLUMN] += RAISED << WEIGHT_BITS
+        altered[victim][COLUMN] += round(self.raised * 2**WEIGHT_BITS)
         return altered
 
 
@@ -40,14 +49,15 @@ def act(stage: AttackStage) -> list[Claim]:
     if not view.plan.is_closed or not victims or not len(rows):
         return []
     values = np.full((view.rows, 1), np.nan)
-    values[rows, 0] = believed(stage.shown(rows, changed=Changed(hook=AlteredShares())), view)
+    raised = RAISED if view.plan.noise == "none" else RAISED_IN_NOISE / usual_size(view)
+    values[rows, 0] = believed(stage.shown(rows, changed=Changed(hook=AlteredShares(raised))), view) / raised
     bits = scored_bits(view.plan, len(rows))
     remark = f" With one weight of its share raised, {bits} bits were opened for it, and none of them is a score."
     return [Claim("features", victims[0], values, targets=rows, column=COLUMN, remark=remark)]
 
 
 def believed(scores: Vector, view: View) -> Vector:
-    """The believed column of the victim: the score without what own columns alone say of the honest one.
+    """The believed column of the victim, times the raise: the score without what own columns say of the honest one.
 
     What is left has its middle at zero, like the column: so the peers' other columns cannot shift it.
     """
@@ -56,7 +66,7 @@ def believed(scores: Vector, view: View) -> Vector:
         penalty = np.eye(view.X.shape[1]) / view.rows
         own = view.X[: len(scores)] @ fit_logistic(view.X, np.asarray(view.y, dtype=np.float64), penalty)
     left = scores - own
-    return np.asarray((left - left.mean()) / RAISED, dtype=np.float64)
+    return np.asarray(left - left.mean(), dtype=np.float64)
 
 
 ATTACKS = (Attack("altered-shares", "label", act=act),)

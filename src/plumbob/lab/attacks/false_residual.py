@@ -21,6 +21,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from flint import fmpz_mat
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
@@ -45,11 +46,16 @@ from plumbob.protocol.shares.training import SharesParty
 
 PEOPLE = 5
 """How many people are read, in one run each."""
-MOVED, MOVED_IN_NOISE = 1.0, 3.0
-"""How many times the row is in the weights: more of it makes more scores wrap around, and noise hides less of it."""
-AGREES = 0.02
-"""How far a score may differ from its row's product, as rows and scores are rounded."""
-TRIES = 2000
+MOVED, MOVED_IN_NOISE = 1.0, 10.0
+"""How many times the row is in the weights: more of it makes more scores wrap around, and noise hides less of it.
+
+In noise the square of how much shorter rows are comes on top.
+"""
+AGREES = 0.002
+"""How far a score differs from its row's product, as rows and scores are rounded."""
+ROWS_PER_UNKNOWN = 2.0
+MARK = 64
+PERIOD_OF_SCORES = 2.0 ** (OPENED_SCORES.integer_bits + 1)
 ENTRY = 64
 """A chosen person's entry in the attacker's column: large, so that the last place of a weight shows little."""
 LARGEST_FACTOR = 7.9
@@ -77,37 +83,34 @@ class FalseResidual(Hook):
             return shared
         added = np.zeros(len(shared), dtype=np.int64)
         # The step divides by the rows and multiplies by the rate; a descent subtracts.
-        added[self.person] = round(math.ldexp(moved(me.plan) * len(me.shard) / me.plan.rate, SLOT_BITS))
+        added[self.person] = round(math.ldexp(moved(me.plan, len(me.shard)) * len(me.shard) / me.plan.rate, SLOT_BITS))
         return pairs.subtract(shared, pairs.from_integers(added))
 
 
-def moved(plan: Plan) -> float:
-    """How many times the row is put into the weights under this plan."""
-    return MOVED if plan.noise == "none" else MOVED_IN_NOISE
+def moved(plan: Plan, rows: int) -> float:
+    """How many times the row is put into the weights under this plan, with this many training rows."""
+    return MOVED if plan.noise == "none" else MOVED_IN_NOISE * plan.columns / plan.norm_over(rows) ** 2
 
 
 def solved_modulo(columns: Matrix, scores: Vector) -> Vector:
-    """The weights behind scores that may have wrapped around, from more known rows than needed.
+    """The weights behind scores that have wrapped around, from about twice as many known rows as unknowns.
 
-    Small sets of rows are solved as if none had wrapped; the set is right with which all other rows agree.
+    How often each score has wrapped is a vector of whole numbers. Times the period and added to the scores, it leaves
+    what the columns explain: what they do not is a short vector of a lattice.
     """
-    generator, needed = np.random.default_rng(1), min(len(columns), columns.shape[1] + 4)
-    period = 2.0 ** (OPENED_SCORES.integer_bits + 1)
     design = np.column_stack([columns, np.ones(len(columns))])
-    # Scores of short rows rarely wrap.
-    order = np.argsort(np.linalg.norm(columns, axis=1))[: max(needed, 2 * len(columns) // 3)]
-    best, agreed = solved(columns, scores), 0
-    for number in range(TRIES):
-        chosen = generator.choice(order, needed, replace=False) if number else np.arange(len(columns))
-        weights = np.linalg.lstsq(design[chosen], scores[chosen], rcond=None)[0]
-        missed = (design @ weights - scores + period / 2) % period - period / 2
-        is_right = np.abs(missed) < AGREES
-        if is_right[chosen].all() and is_right.sum() > agreed:
-            unwrapped = design @ weights - missed
-            best, agreed = solved(columns[is_right], unwrapped[is_right]), int(is_right.sum())
-        if agreed == len(columns):
-            break
-    return best
+    used = min(len(columns), math.ceil(ROWS_PER_UNKNOWN * design.shape[1]))
+    columns, scores, design = columns[:used], scores[:used], design[:used]
+    basis = np.linalg.qr(design)[0]
+    unexplained = np.eye(used) - basis @ basis.T
+    # The last column marks the scores themselves, which a solution holds once.
+    rows = np.vstack([PERIOD_OF_SCORES * unexplained, scores @ unexplained]) / AGREES
+    marked = np.hstack([rows, np.diag([*[1.0] * used, MARK])])
+    reduced = np.array(fmpz_mat(np.rint(marked).astype(np.int64).tolist()).lll().tolist(), dtype=object)
+    for found in reduced[np.abs(reduced[:, -1]) == MARK]:
+        wraps = (found[used:-1] * (found[-1] // MARK)).astype(np.float64)
+        return solved(columns, scores + PERIOD_OF_SCORES * wraps)
+    return solved(columns, scores)
 
 
 def act(stage: AttackStage) -> Claim | NotApplicable:
@@ -121,7 +124,7 @@ def act(stage: AttackStage) -> Claim | NotApplicable:
     known = known_rows(stage, people.tolist())
     columns = stage.known(known)
     runs = (Changed(hook=FalseResidual(person)) for person in people.tolist())
-    rows = [no_longer(solved_modulo(columns, stage.scores(known, run)) / moved(view.plan)) for run in runs]
+    rows = [no_longer(solved_modulo(columns, stage.scores(known, run)) / moved(view.plan, view.rows)) for run in runs]
     return claimed_rows(stage, people, rows, ATTACKS[0].reference)
 
 

@@ -1,9 +1,9 @@
 """`feature-geometry`: all columns of the peers up to a rotation, and with a few known rows the columns themselves.
 
 View: `peer_scores` at the label party. Beyond the paper: Theorem 3.6 shows that a rotation always stays open; this
-shows that nothing else does, and that columns with few values close even that. The history of scores
-fixes every inner product between two people's rows. Full batches give the matrix of inner products in closed form
-(Nystroem); mini-batches are fitted (`trajectory`).
+shows that nothing else does; columns with few values close even that (Ye, Jiang, Wang, Li and Li, arXiv 2210.06771).
+The history of scores fixes every inner product between two people's rows. Full batches give the matrix of inner
+products in closed form (Nystroem); mini-batches are fitted (`trajectory`).
 
 Condition: batches no larger than the rank of own columns, more epochs than the peers have columns, and weights that
 move in all directions: the spectrum of their history is printed, and a direction below the encoding's precision stays
@@ -35,16 +35,10 @@ REFINEMENTS = 12
 # Numbers that one matrix-free step touches, times steps, over all starts: two or three minutes of one core.
 WORK = 3.0e10
 MOST_INNER_STEPS = 20_000
-STARTS_PER_COLUMN = 8  # Of the search for columns with few values: seconds.
 # A row is determined while its own visits leave it uncertain by less than this share of a usual row.
 UNCERTAIN = 1e-2
 # Directions of the residuals' history below this share of the longest carry rounding only.
 FAINT = 1e-9
-STEPS, ROUNDING = 200, 0.1
-"""Steps of one descent, and how far a value may lie from its nearest level, relative to the levels' distance."""
-LEVELS = (2, 3, 4)
-FEWEST_ROWS = 20
-"""Fewest rows per column: with fewer, a direction with few values may be an accident."""
 
 
 def recover_geometry(view: View) -> Claim | NotApplicable:
@@ -64,7 +58,7 @@ def recover_geometry(view: View) -> Claim | NotApplicable:
     is_determined = is_sharp & best.is_explained & (noise_on_residuals(view) == 0)
     values = np.where((visits > 0)[:, None], rows, np.nan)
     misfit = Condition("misfit in standard errors", best.misfit, "below 2", best.is_explained, "beyond Theorem 3.6")
-    conditions = (*conditions, misfit, _without_known_rows(values), *_spectrum(trajectory, best))
+    conditions = (*conditions, misfit, *_spectrum(trajectory, best))
     return Claim("features", peers_name(view), values, is_determined, "rotation", conditions)
 
 
@@ -185,15 +179,6 @@ def _visits_condition(visits: NDArray[np.intp], columns: int) -> Condition:
     return Condition("determined visits per row", usual, f"above {columns}", usual > columns, "beyond Theorem 3.6")
 
 
-def _without_known_rows(values: Matrix) -> Condition:
-    """How far columns with few values fix the rotation by themselves."""
-    answered = values[np.isfinite(values).all(axis=1)]
-    starts = STARTS_PER_COLUMN * values.shape[1]
-    read = sum(map(len, columns_with_few_values(answered, starts).values())) if values.shape[1] > 1 else 0
-    name = f"of {values.shape[1]} columns, read without a known row because they hold few values"
-    return Condition(name, float(read), "1 or more", read > 0, "arXiv 2210.06771")
-
-
 def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
     """How far the peers' weights moved in each direction, against what the encoding lets through."""
     sizes = np.linalg.svd(best.weights, compute_uv=False) / np.sqrt(len(best.weights))
@@ -203,90 +188,6 @@ def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
         Condition(name.format(place, len(sizes)), float(size), needed, bool(size > floor), "beyond Theorem 3.6")
         for place, size in enumerate(sizes, start=1)
     )
-
-
-# Columns with few values, found among columns that are known up to a rotation only.
-#
-# A combination of rotated columns that takes two values only is hardly an accident (the idea of Ye, Jiang, Wang, Li and
-# Li, arXiv 2210.06771, there for the first layer of a network), so such columns come out without a known row. The
-# search is our own: from random directions it goes to where the fourth moment is least, which for whitened independent
-# columns is where values are two, and then rounds and verifies. Columns with three or four values are told in the same
-# way, by their distance to a grid. benchmarks/attacks/binary_columns.py of commit ae113e8c measures it.
-
-
-def columns_with_few_values(rotated: Matrix, starts: int) -> dict[int, list[Vector]]:
-    """The different columns that some direction gives, as level numbers, by number of levels."""
-    if len(rotated) < FEWEST_ROWS * rotated.shape[1]:
-        return {count: [] for count in LEVELS}
-    read, generator = _whitened(rotated), np.random.default_rng(1)
-    found: dict[int, list[Vector]] = {count: [] for count in LEVELS}
-    for _ in range(starts):
-        drawn = generator.standard_normal(read.shape[1])
-        reached = _descended(read, drawn / np.linalg.norm(drawn))
-        for count in LEVELS:
-            column = _as_levels(read @ _sharpened(read, reached, count), count)
-            if column is None:
-                continue
-            if not any(is_same(column, other, count) for other in found[count]):
-                found[count].append(column)
-            break
-    return found
-
-
-def _whitened(rotated: Matrix) -> Matrix:
-    """The columns whitened, without directions that hardly vary."""
-    left, sizes, _ = np.linalg.svd(rotated - rotated.mean(axis=0), full_matrices=False)
-    read: Matrix = left[:, sizes > 1e-6 * sizes[0]] * np.sqrt(len(rotated))
-    return read
-
-
-def _descended(read: Matrix, direction: Vector) -> Vector:
-    """Descend to a minimum of the fourth moment over unit directions."""
-    for _ in range(STEPS):
-        values = read @ direction
-        moved = direction - 0.25 * (read.T @ values**3 / len(read) - 3.0 * direction)
-        moved /= np.linalg.norm(moved)
-        if np.abs(moved - direction).max() < 1e-6:
-            break
-        direction = moved
-    return direction
-
-
-def _sharpened(read: Matrix, direction: Vector, count: int) -> Vector:
-    """Round to levels and fit again: dependent columns move the minimum a little, and this moves it back."""
-    for _ in range(20):
-        values = read @ direction
-        low, high = np.quantile(values, [0.002, 0.998])
-        levels = np.clip(np.rint((values - low) / (high - low) * (count - 1)), 0, count - 1)
-        fitted = np.linalg.lstsq(read, levels - levels.mean(), rcond=None)[0]
-        length = float(np.linalg.norm(fitted))
-        # Kept only where the fit comes nearer to its levels.
-        if not length or _distance(read @ (fitted / length), count) >= _distance(values, count):
-            break
-        direction = fitted / length
-    return direction
-
-
-def _distance(values: Vector, count: int) -> float:
-    """The largest distance to a level, relative to the distance between levels."""
-    low, high = np.quantile(values, [0.002, 0.998])
-    if high <= low:
-        return 1.0
-    units = (values - low) / (high - low) * (count - 1)
-    return float(np.abs(units - np.clip(np.rint(units), 0, count - 1)).max())
-
-
-def _as_levels(values: Vector, count: int) -> Vector | None:
-    if _distance(values, count) > ROUNDING:
-        return None
-    low, high = np.quantile(values, [0.002, 0.998])
-    levels: Vector = np.clip(np.rint((values - low) / (high - low) * (count - 1)), 0, count - 1)
-    return levels if len(np.unique(levels)) == count else None
-
-
-def is_same(column: Vector, other: Vector, count: int) -> bool:
-    """Whether two columns are the same up to which level is the highest."""
-    return bool(np.array_equal(column, other) or np.array_equal(column, count - 1 - other))
 
 
 FEATURE_GEOMETRY = Attack("feature-geometry", "label", recover_geometry)

@@ -1,33 +1,25 @@
 """`label-chosen-rows`: a feature party that chooses its inputs chooses whose label it reads. Beyond the paper.
 
 View: own sums (`exchange`, `arbiter`) or own opened weights (`shares`). Only the integers that the peer's ciphertexts
-are multiplied with change, so no check of a ciphertext sees it, at any batch size and with every kind of reply. Cost:
-that of an honest step.
+are multiplied with change, so no check of a ciphertext sees it, at any batch size and with every kind of reply: message
+count, sizes and the peer's code are the honest ones. Cost: that of an honest step, whose gradient the attacker gives
+up: its own columns learn nothing there.
 
-Two ways to choose (`Tactic`):
+Two ways to choose:
 
-- `OneTargetPerColumn`: one person per column. A column with one row other than zero returns that row's residual itself.
-  Here the residual stands in the low bits of the column's sum and the honest column above it, so that one sum carries
-  both and training continues. With `replies = "paper"` there is room for both and the final model is the honest one bit
-  for bit. In replies cut to their width the honest column gives up its lowest bits, in that step only (about 5 of 16 at
-  the default widths), and the final model is the honest one but for that rounding.
-- `Superincreasing`: rows weighted 1, 2, 4, ... While every residual is known to be +-2 (first step from zero weights,
-  or a label party without columns), one sum is a binary number whose digits are labels: (sum's bits - residual's bits)
-  of them, about 43 at the default widths, and all columns together usually more than the batch has rows. Then the
-  attacker calculates its honest sums itself, and the final model is the honest one bit for bit. If the batch is larger,
-  it reads as many labels as fit and that step's gradient is lost to it.
+- One person per column: the column's sum is that person's residual.
+- Rows weighted 1, 2, 4, ... While every residual is known to be +-2 (first step from zero weights, or a label party
+  without columns), one sum is a binary number whose digits are labels: (sum's bits - residual's bits) of them, about 43
+  at the default widths, and all columns together usually more than the batch has rows.
 
 In `shares` nothing is returned before the weights are opened, so there are d_B equations per run: one dummy column per
 target and the sign of its weight, or, from zero weights, the superincreasing columns in the first step and zeros after
-it. Lattices change nothing about that: whoever multiplies with a matrix chooses it, product by product. The attacker's
-own columns learn nothing then, and the label party's are trained as if it were alone: the message count, the sizes and
-the peer's code are the honest ones, the attacker's part of the model is not. `open = "never"`, noise and randomised
-response are the defences; a random start leaves one label per column.
+it. Lattices change nothing about that: whoever multiplies with a matrix chooses it, product by product. `open =
+"never"`, noise and randomised response are the defences; a random start leaves one label per column.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +35,12 @@ from plumbob.lab.attacks.hooks import (
     Summing,
     SumsHook,
     attack_with_hook,
-    exact_product,
     is_noisy,
     label_size,
     label_unit,
-    narrow_residual,
 )
 from plumbob.lab.attacks.interface import Condition, NotApplicable, View
-from plumbob.lab.exchange.packing import Slots, centred
+from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.profiles import profile_of
 from plumbob.plan import Plan
 from plumbob.protocol.openings import WEIGHTS, columns_of
@@ -58,78 +48,6 @@ from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.training import SharesParty
 
 WIDEST_ENTRY = 61  # Bits of a matrix entry, sign included, that an engine takes.
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class OneTargetPerColumn:
-    """Reads one person per column: the honest features, lifted above the residual of the k-th chosen place."""
-
-    matrix: Encoded
-    """What the peer's ciphertexts are multiplied with."""
-    places: NDArray[np.intp]
-    """The places in the batch, in the order in which they are read."""
-    low_bits: int
-    coarser: tuple[int, ...]
-    """How many of the features' lowest bits each used column gave up."""
-
-    @classmethod
-    def of(cls, honest: Encoded, places: NDArray[np.intp], residual: Encoding, sum_bits: int) -> "OneTargetPerColumn":
-        """Choose at most one place per column; a sum has `sum_bits` bits, sign included."""
-        values, coarser = honest.values.copy(), []
-        for column, place in enumerate(places):
-            spare = _spare_bits(honest.values[:, column], residual, sum_bits)
-            shift = max(0, -spare, honest.bits + residual.bits - WIDEST_ENTRY)
-            values[:, column] = _rounded_shift(honest.values[:, column], shift) << residual.bits
-            values[place, column] += 1
-            coarser.append(shift)
-        entries = Encoding(0, min(WIDEST_ENTRY, honest.bits + residual.bits) - 1)
-        return cls(Encoded(values, entries), places, residual.bits, tuple(coarser))
-
-    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
-        """The residuals of the chosen rows, and the honest sums as far as they can be had."""
-        residuals, honest = [], list(sums)
-        for column, shift in enumerate(self.coarser):
-            residuals.append(centred(sums[column], 1 << self.low_bits))
-            honest[column] = ((sums[column] - residuals[-1]) >> self.low_bits) << shift
-        return residuals, honest
-
-
-def _spare_bits(column: NDArray[np.int64], residual: Encoding, sum_bits: int) -> int:
-    """How many bits are left above a residual and the largest sum that this column can honestly have."""
-    largest = int(np.abs(column).sum()) << (residual.bits - 1)
-    return sum_bits - residual.bits - (largest.bit_length() + 1)
-
-
-def _rounded_shift(column: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-    return (column + (1 << shift >> 1)) >> shift
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Superincreasing:
-    """Reads many people per column: the chosen places are spread over the columns, each with its own power of two."""
-
-    matrix: Encoded
-    honest: Encoded
-    places: NDArray[np.intp]
-    counts: tuple[int, ...]
-    """How many places each column has."""
-    unit: int
-    """The absolute value of every residual."""
-
-    @classmethod
-    def of(cls, honest: Encoded, places: NDArray[np.intp], unit: int, sum_bits: int) -> "Superincreasing":
-        """Choose all places of a batch, or the first ones that fit."""
-        per_column = min(sum_bits - unit.bit_length(), WIDEST_ENTRY - 1)
-        counts = spread(len(places), honest.values.shape[1], per_column)
-        values = powers_of_two(honest.values.shape, places, counts)
-        return cls(Encoded(values, Encoding(0, max(counts))), honest, places, counts, unit)
-
-    def read(self, sums: Sequence[int]) -> tuple[list[int], list[int] | None]:
-        columns = zip(sums, self.counts, strict=True)
-        residuals = [sign * self.unit for total, count in columns for sign in signs_in(total // self.unit, count)]
-        if len(residuals) < len(self.places):
-            return residuals, None
-        return residuals, exact_product(residuals, self.honest.values[self.places])
 
 
 def spread(places: int, columns: int, per_column: int) -> tuple[int, ...]:
@@ -151,10 +69,6 @@ def signs_in(total: int, count: int) -> list[int]:
     """The only signs with total = sum of sign_j 2**j."""
     binary = (total + (1 << count) - 1) >> 1
     return [1 if binary >> place & 1 else -1 for place in range(count)]
-
-
-Tactic = OneTargetPerColumn | Superincreasing
-"""How one step multiplies the peer's ciphertexts, and what its sums then say."""
 
 
 class Choosing(Hook):
@@ -183,33 +97,37 @@ class Choosing(Hook):
 
 
 class ChosenRows(Choosing, SumsHook):
-    """The attack on `exchange` and `arbiter`, with any kind of reply: decides in each step whom to read."""
+    """The attack on `exchange` and `arbiter`, with any kind of reply."""
 
-    _tactic: Tactic | None = None
+    _places: NDArray[np.intp]
+    """The places in this step's batch, in the order in which they are read."""
+    _counts: tuple[int, ...]
+    """How many of them each column has."""
 
     def rows_for_gradients(self, me: Summing, step: int, matrix: Encoded) -> Encoded:
-        self._tactic = self.tactic(me, step, matrix)
-        return matrix if self._tactic is None else self._tactic.matrix
+        rows = self.batches_of(me)[step - 1].rows
+        if residuals_are_labels(me.plan, step):
+            self._places = np.argsort(np.argsort(self.ordered(me))[rows])
+            digits = room_for_a_sum(me.plan, me.slots) - label_unit(me).bit_length()
+        else:
+            self._places, digits = np.flatnonzero(np.isin(rows, self.unread(me)))[: me.columns], 1
+        self._counts = spread(len(self._places), me.columns, min(digits, WIDEST_ENTRY - 1))
+        if not len(self._places):
+            return matrix
+        values = powers_of_two(matrix.values.shape, self._places, self._counts)
+        return Encoded(values, Encoding(0, max(self._counts)))
 
     def opened_sums(self, me: Summing, step: int, sums: list[int]) -> list[int]:
-        if self._tactic is None:
+        """No sums where people were read, so that its own weights stay where they are."""
+        if not len(self._places):
             return sums
-        residuals, honest = self._tactic.read(sums)
-        self.keep(me, step, self._tactic.places[: len(residuals)], residuals)
-        return [0] * me.columns if honest is None else honest
-
-    def tactic(self, me: Summing, step: int, honest: Encoded) -> Tactic | None:
-        """How to attack this step; None: play it honestly."""
-        rows, room = self.batches_of(me)[step - 1].rows, room_for_a_sum(me.plan, me.slots)
+        residuals = sums[: len(self._places)]
         if residuals_are_labels(me.plan, step):
             unit = label_unit(me)
-            return Superincreasing.of(honest, self.wanted_first(me, rows), unit, room)
-        places = np.flatnonzero(np.isin(rows, self.unread(me)))[: me.columns]
-        if not len(places):
-            return None
-        # Where there is room, for any residual at all: one that is too wide would be misread.
-        residual = me.widths.residuals if me.plan.replies == "paper" else narrow_residual(me.plan)
-        return OneTargetPerColumn.of(honest, places, residual, room)
+            columns = zip(sums, self._counts, strict=True)
+            residuals = [sign * unit for total, count in columns for sign in signs_in(total // unit, count)]
+        self.keep(me, step, self._places[: len(residuals)], residuals)
+        return [0] * me.columns
 
     def wanted(self, me: Summing) -> NDArray[np.intp]:
         return self.ordered(me)[: len(self.chosen) or me.columns]
@@ -221,10 +139,6 @@ class ChosenRows(Choosing, SumsHook):
     @property
     def read_rows(self) -> NDArray[np.intp]:
         return np.unique(np.concatenate([np.zeros(0, dtype=np.intp), *(reading.rows for reading in self.readings)]))
-
-    def wanted_first(self, me: Summing, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """All places of a batch, in the order in which their people would be read."""
-        return np.argsort(np.argsort(self.ordered(me))[rows])
 
     def targets(self, me: Summing) -> NDArray[np.intp]:
         return np.union1d(self.wanted(me), self.read_rows)

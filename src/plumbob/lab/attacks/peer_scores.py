@@ -246,8 +246,8 @@ def peer_columns(view: View) -> int:
 
 def usual_size(view: View) -> float:
     """About how large a peer's number is: 1 if standardised, and rarely less than its limit if clipped."""
-    limit = view.plan.row_norm / float(np.sqrt(view.plan.columns)) if view.plan.row_norm > 0 else 1.0
-    return min(1.0, limit)
+    norm = view.plan.norm_over(view.rows)
+    return min(1.0, norm / float(np.sqrt(view.plan.columns))) if norm > 0 else 1.0
 
 
 PEER_SCORES = Attack("feature-geometry", "label", recover_scores, target="scores")

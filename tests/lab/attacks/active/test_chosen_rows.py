@@ -12,8 +12,6 @@ from tests.lab.attacks.active.support import staged
 from tests.protocol.support import plan_for
 
 REPLIES = ["packed", "paper"]
-# What a few bits of some features, in some steps of one party, may move a weight.
-ROUNDING = 1e-4
 
 
 def exchange(replies: str = "packed", **keys: object) -> Plan:
@@ -35,27 +33,19 @@ def test_chosen_people_are_read_at_any_batch_size(replies: str) -> None:
 
 
 @pytest.mark.parametrize("replies", REPLIES)
-def test_choosing_leaves_training_as_it_is(replies: str) -> None:
-    """Whole replies hold both and change no bit; cut ones cost a few of the lowest bits, and nobody else sees it."""
-    play = staged(exchange(replies), "features", ChosenRows())
-    assert play.disturbance() <= (0 if replies == "paper" else ROUNDING)
-    assert play.outward(play.run) == play.outward(play.honest)
-
-
-@pytest.mark.parametrize("replies", REPLIES)
 def test_from_zero_weights_one_sum_reads_dozens(replies: str) -> None:
-    """In the first step residuals are labels, and superincreasing columns read the whole batch, undisturbed."""
+    """In the first step residuals are labels, and superincreasing columns read the whole batch; nobody else sees it."""
     plan = exchange(replies, start="zero", row_norm=1.0, batch_size=128, epochs=1)
     play = staged(plan, "features", ChosenRows(tuple(range(128))), rows=128)
     (reading,) = play.spy.readings
     assert len(reading.rows) == 128
     assert play.misread() == 0
     assert play.is_right().all()
-    assert play.disturbance() == 0
+    assert play.outward(play.run) == play.outward(play.honest)
 
 
 def test_one_column_is_a_binary_number() -> None:
-    """A single column reads as many labels as its sum has bits beside a residual's, and loses that step's gradient."""
+    """A single column reads as many labels as its sum has bits beside a residual's."""
     plan = plan_for((5, 1), protocol="exchange", batch_size=64, epochs=1)
     play = staged(plan, "features", ChosenRows((60,)), rows=64)
     (reading,) = play.spy.readings
@@ -63,7 +53,6 @@ def test_one_column_is_a_binary_number() -> None:
     assert reading.rows[0] == 60
     assert play.misread() == 0
     assert play.is_right().all()
-    assert play.disturbance() > 0
 
 
 def test_a_label_party_without_columns_is_read_in_every_step() -> None:
@@ -72,7 +61,6 @@ def test_a_label_party_without_columns_is_read_in_every_step() -> None:
     play = staged(plan, "features", ChosenRows())
     assert len(play.is_right()) == 64
     assert play.is_right().all()
-    assert play.disturbance() == 0
 
 
 def test_among_three_parties() -> None:
@@ -93,7 +81,6 @@ def test_an_arbiter_does_not_see_it(start: str, replies: str) -> None:
     assert play.misread() == 0
     assert play.is_right().all()
     assert len(play.is_right()) >= (32 if start == "zero" else 6)
-    assert play.disturbance() <= ROUNDING
 
 
 @pytest.mark.parametrize(
