@@ -11,7 +11,6 @@ import pytest
 
 from plumbob.lab.paper.frames import COLUMNS, Curve, Frame, PaperClaim, Point
 from plumbob.lab.paper.page import Book, Chapter, Group, lines_of, page_of, write
-from plumbob.report.quality import Fact
 from tests.command_line import call
 from tests.lab.paper.support import needs_data
 
@@ -29,18 +28,16 @@ BOOK = Book(
     "A small book",
     "About it.",
     [
+        Chapter("Curves", ["A sentence."], [Group("First", [FRAME, FRAME]), Group("Second", [FRAME])]),
+        Chapter("A theorem", [], [], [replace(FIRST, name="third", verdict="not run")]),
+    ],
+    [
         FIRST,
         replace(FIRST, reading="text", verdict="disagrees"),
         replace(FIRST, name="second", says="Another holds.", verdict="disagrees"),
-        replace(FIRST, name="third", verdict="not run"),
         replace(FIRST, name="ours", reference="not in the paper"),
     ],
-    [
-        Chapter("Curves", ["A sentence."], [Group("Open", [FRAME, FRAME]), Group("Folded", [FRAME], True)]),
-        Chapter("A theorem", [], [], [replace(FIRST, name="third", verdict="not run")]),
-    ],
     [FRAME],
-    [Fact("label attack", "12 epochs", "Xavier")],
 )
 
 
@@ -57,11 +54,8 @@ def test_the_page_shows_everything_as_text() -> None:
     assert page.count('class="verdict leaks"') == 1
     assert page.count('class="verdict none"') == 1
     # What the paper says and what goes beyond it are counted apart.
-    assert "Agree with what was measured: 1 of 3 of the paper" in page
-    assert "1 of 1 of our own" in page
+    assert "What was measured agrees with 1 of 3 of the paper&#39;s statements, and with 1 of 1 of our own." in page
     assert "Not so (figures): Another holds." in page
-    assert "12 epochs" in page
-    assert '<details class="group">' in page
 
 
 def test_bands_and_references() -> None:
@@ -89,7 +83,7 @@ def test_files_hold_every_claim_and_point(tmp_path: Path) -> None:
     (figure, *_) = write(BOOK, tmp_path, 1.0)
     with (tmp_path / "claims.csv").open() as file:
         claims = list(csv.DictReader(file))
-    assert [row["verdict"] for row in claims] == ["agrees", "disagrees", "disagrees", "not run", "agrees"]
+    assert [row["verdict"] for row in claims] == ["agrees", "disagrees", "disagrees", "agrees", "not run"]
     assert claims[0]["values"] == '{"value": 1.0}'
     with (tmp_path / "curves.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,10 @@ from plumbob.report.quality import Fact
 
 @dataclass(frozen=True)
 class Group:
-    """Figures that belong together; a folded group is opened by those who want it."""
+    """Figures that belong together."""
 
     heading: str
     frames: Sequence[Frame]
-    is_folded: bool = False
 
     @property
     def charts(self) -> list[Chart]:
@@ -50,11 +49,15 @@ class Book:
     name: str
     title: str
     about: str
-    claims: Sequence[PaperClaim]
     chapters: Sequence[Chapter]
-    tables: Sequence[Frame]
-    """All curves, including those that are not drawn."""
-    facts: Sequence[Fact] = field(default_factory=list)
+    loose: Sequence[PaperClaim] = ()
+    """The claims that stand in no chapter."""
+    tables: Sequence[Frame] = ()
+    """The curves of curves.csv; empty where these are the ones that are drawn."""
+
+    @property
+    def claims(self) -> list[PaperClaim]:
+        return [*self.loose, *(claim for chapter in self.chapters for claim in chapter.claims)]
 
     @property
     def frames(self) -> list[Frame]:
@@ -79,19 +82,16 @@ class PaperPage:
 
 def page_of(book: Book, seconds: float) -> str:
     """The reproduced figures and claims as one HTML page."""
-    counts = [
-        Fact("statements of the paper that agree", agreement(book.claims, of_the_paper=True), "of those tried"),
-        Fact("statements of ours that agree", agreement(book.claims, of_the_paper=False), "beyond the paper"),
-    ]
-    in_chapters = [claim for chapter in book.chapters for claim in chapter.claims]
-    loose = [claim for claim in book.claims if claim not in in_chapters]
     page = PaperPage(
         title=book.title,
         about=book.about,
         in_short=[*in_short(book), f"This call took {counting.seconds(seconds)}."],
-        facts=[*counts, *book.facts],
-        statements=by_statement([claim for claim in loose if claim.is_the_papers]),
-        own_statements=by_statement([claim for claim in loose if not claim.is_the_papers]),
+        facts=[
+            Fact("statements of the paper that agree", agreement(book.claims, of_the_paper=True), "of those tried"),
+            Fact("statements of ours that agree", agreement(book.claims, of_the_paper=False), "beyond the paper"),
+        ],
+        statements=by_statement([claim for claim in book.loose if claim.is_the_papers]),
+        own_statements=by_statement([claim for claim in book.loose if not claim.is_the_papers]),
         chapters=book.chapters,
     )
     return templates.page_of("paper.html", page, "plumbob.lab.paper")
@@ -106,7 +106,7 @@ def by_statement(claims: Sequence[PaperClaim]) -> list[list[PaperClaim]]:
 def in_short(book: Book) -> Iterator[str]:
     """A sentence on how many statements agree, of the paper and of ours, and one on each that does not."""
     papers, ours = (agreement(book.claims, of_the_paper) for of_the_paper in (True, False))
-    yield f"Agree with what was measured: {papers} of the paper's statements that were tried, {ours} of our own."
+    yield f"What was measured agrees with {papers} of the paper's statements, and with {ours} of our own."
     for claim in book.claims:
         if claim.verdict == "disagrees":
             yield f"Not so ({claim.reading}): {claim.says}"
@@ -126,7 +126,7 @@ def write(book: Book, out: Path, seconds: float) -> list[Path]:
         out / "index.html": page_of(book, seconds),
         out / "claims.csv": claims_csv(book.claims),
         out / "claims.json": json.dumps(claims, indent=2, allow_nan=False) + "\n",
-        out / "curves.csv": _csv(COLUMNS, [row for frame in book.tables for row in frame.rows()]),
+        out / "curves.csv": _csv(COLUMNS, [row for frame in book.tables or book.frames for row in frame.rows()]),
         **figures,
     }
     for path, content in files.items():

@@ -22,12 +22,11 @@ from plumbob.lab.paper.joint import JointRun
 from plumbob.lab.paper.page import Book, Chapter, Group
 from plumbob.lab.paper.quality import METRICS, curves_of, majority
 from plumbob.lab.paper.runs import Effort, ResultStore
-from plumbob.lab.paper.statements import ALMOST_ALL, Evidence, claims_of, first_epochs
+from plumbob.lab.paper.statements import Evidence, claims_of
 from plumbob.lab.paper.study import PRESETS, RATE, PaperStudy, Setting, noise_of, settings_of
 from plumbob.lab.simulate import Run, train
 from plumbob.model import metrics
 from plumbob.plan import PAPER, Plan
-from plumbob.report.quality import Fact
 
 COLUMNS = 32
 SAME_WEIGHTS, SAME_CURVES = 1e-4, 0.01
@@ -67,10 +66,9 @@ def book_of(
         study.name,
         f"The paper's figures on {TITLES.get(study.name, study.name)}",
         f"{about} Left out: {left_out[0]}; --preset both runs it too." if left_out else about,
-        [*(claim for evidence in found for claim in claims_of(evidence)), *encrypted.claims],
         [*map(chapter_of, found), _encrypted_chapter(encrypted)],
+        [claim for evidence in found for claim in claims_of(evidence)],
         [*(frame for evidence in found for frame in _tables_of(evidence)), *encrypted.frames],
-        list(_facts(found[0])),
     )
 
 
@@ -80,18 +78,6 @@ def _tables_of(evidence: Evidence) -> Iterator[Frame]:
         frame = Frame(f"{evidence.study.name}-{evidence.preset}", words, "epoch", metric)
         frame.curves = {setting.name: curves[metric] for setting, curves in evidence.curves.items()}
         yield frame
-
-
-def _facts(evidence: Evidence) -> Iterator[Fact]:
-    """Large numbers about the attack and the model, from the first reading."""
-    remark = f"{evidence.preset}, Xavier start"
-    plain = evidence.curve("attack", "xavier")
-    reached = f"{first_epochs(plain)} of {len(plain.points)} epochs" if plain.means[0] >= ALMOST_ALL else "never"
-    yield Fact("label attack at 100 %, no defence", reached, remark)
-    noisy = float(np.mean([np.mean(curve.means) for curve in evidence.defended("attack")]))
-    yield Fact("label attack under noise", f"{100 * noisy:.1f} %", f"{evidence.preset}, all settings")
-    yield Fact("test accuracy, no defence", f"{100 * evidence.curve('test_accuracy', 'xavier').last:.1f} %", remark)
-    yield Fact("at epsilon 0.5", f"{100 * evidence.curve('test_accuracy', 'xavier', 0.5).last:.1f} %", remark)
 
 
 # The figures of one reading.
@@ -118,16 +104,13 @@ def chapter_of(evidence: Evidence) -> Chapter:
         ("Rows clipped to norm 1, as the theorems assume", "unit-rows", unit_rows, ("attack", "test_accuracy")),
     )
     shown = [
-        Group(heading, [_frame(evidence, name, settings, metric) for metric in shown_metrics], name in FOLDED)
+        Group(heading, [_frame(evidence, name, settings, metric) for metric in shown_metrics])
         for heading, name, settings, shown_metrics in groups
         # One line alone compares nothing; the paper's own figure is shown whatever was run.
         if len(settings) > 1 or name == "xavier"
     ]
     stronger = Group("A stronger attacker subtracts its own scores", [_own_scores(evidence, undefended)])
     return Chapter(f"Curves, reading: {evidence.preset}", _in_words(evidence), [*shown, stronger])
-
-
-FOLDED = ("zero", "kaiming")
 
 
 def _is_for_intercept(setting: Setting) -> bool:

@@ -1,6 +1,6 @@
 """The theorems as experiments, in the paper's order, then what goes beyond it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +10,6 @@ from plumbob.lab.paper.frames import ExperimentOutcome
 from plumbob.lab.paper.labels import criterion, minimax, no_features, parties, piecewise, stacked, starts
 from plumbob.lab.paper.page import Book, Chapter, Group
 from plumbob.lab.paper.runs import Effort, ResultStore
-from plumbob.report.quality import Fact
 
 
 @dataclass(frozen=True)
@@ -43,36 +42,16 @@ EXPERIMENTS = (
 
 def book_of(results: ResultStore, effort: Effort, experiments: tuple[Experiment, ...] = EXPERIMENTS) -> Book:
     """Run what is not in the store yet, and judge it."""
-    outcomes: dict[str, ExperimentOutcome] = {}
+    chapters = []
     for place, experiment in enumerate(experiments, start=1):
         effort.tell(f"{experiment.name} ({place} of {len(experiments)})")
         settings = {"experiment": experiment.name, "seeds": len(effort.all_seeds), "quick": effort.is_quick}
-        outcomes[experiment.name] = results.get_or_run(settings, ExperimentOutcome, partial(experiment.run, effort))
+        outcome = results.get_or_run(settings, ExperimentOutcome, partial(experiment.run, effort))
+        chapters.append(Chapter(experiment.heading, (), [Group("", outcome.frames)], outcome.claims))
     return Book(
         "attacks",
         "The paper's theorems, tried",
         "Each theorem of Hu et al., Is Vertical Logistic Regression Privacy-Preserving?, as a small experiment, and "
         "what goes beyond it.",
-        [claim for outcome in outcomes.values() for claim in outcome.claims],
-        [_chapter(one, outcomes[one.name]) for one in experiments],
-        [frame for outcome in outcomes.values() for frame in outcome.frames],
-        list(_facts(outcomes)),
+        chapters,
     )
-
-
-def _chapter(experiment: Experiment, outcome: ExperimentOutcome) -> Chapter:
-    return Chapter(experiment.heading, (), [Group("", outcome.frames)], outcome.claims)
-
-
-def _facts(outcomes: Mapping[str, ExperimentOutcome]) -> Iterator[Fact]:
-    """Large numbers on what goes furthest beyond the paper, if it was tried."""
-    values = {claim.name: claim.values for outcome in outcomes.values() for claim in outcome.claims}
-    if "stacked" in values:
-        auc = values["stacked"]["reshuffled"]
-        yield Fact("AUC of labels in large batches", f"{auc:.3f}", "batches of 64, 12 columns, all epochs' equations")
-    if "geometry" in values:
-        error = values["geometry"]["values"]
-        yield Fact("error of several columns", f"{error:.0e}", "once a few rows are known")
-    if "batch-of-one" in values:
-        error = values["batch-of-one"]["largest_error"]
-        yield Fact("error with batches of one", f"{error:.0e}", "which the paper calls safe")
