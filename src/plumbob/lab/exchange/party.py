@@ -13,7 +13,7 @@ from plumbob.checking import study
 from plumbob.checking.study import Widths, widths_for
 from plumbob.crypto import Encoded, Encoding
 from plumbob.data import Batch, Table
-from plumbob.errors import EncodingError, RemoteProtocolError
+from plumbob.errors import EncodingError, LocalProtocolError, RemoteProtocolError
 from plumbob.lab.exchange.primitive import engine_of
 from plumbob.lab.flips import flipped_signs
 from plumbob.model import logistic
@@ -48,12 +48,11 @@ class GradientParty(TrainingParty):
         """Take one step; returns the sums that this party could read."""
 
     def state(self) -> State:
-        return {"weights": self.weights.tobytes(), "noise draws": self.noise_draws.to_bytes(8, "little")}
+        """Nothing: a study is calculated in one go."""
+        return {}
 
     def restore(self, resumed: Resumed) -> None:
-        """Take up the weights; what earlier steps read is not read again."""
-        self.weights = np.frombuffer(resumed.state["weights"])
-        self.noise_draws = int.from_bytes(resumed.state["noise draws"], "little")
+        raise LocalProtocolError(f"{self.plan.protocol}: a study keeps no journal and is not resumed; train again")
 
     @property
     def engine_name(self) -> str:
