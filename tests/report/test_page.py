@@ -3,15 +3,23 @@
 import base64
 import hashlib
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
+from jinja2 import meta
+
+from plumbob.lab.demo.page import ComparisonPage
+from plumbob.lab.paper.page import PaperPage
 from plumbob.plan import Plan
 from plumbob.protocol.outcome import unfinished_record
 from plumbob.record import Finding, PartyRecord, RunRecord
-from plumbob.report.run import page_of, run_page, warnings
+from plumbob.report.decision import DecisionSheet
+from plumbob.report.plan_page import PlanPage
+from plumbob.report.run import RunPage, page_of, run_page, warnings
 from plumbob.report.tables import PageTable, as_text
+from plumbob.report.templates import environment
 from tests.report.support import hostile_names
 
 
@@ -133,3 +141,25 @@ def test_text_table_lines_up() -> None:
         "joint    0.5",
         "a      10.25",
     ]
+
+
+PAGES: dict[str, tuple[type[Any], str]] = {
+    "run.html": (RunPage, "plumbob.report"),
+    "plan.html": (PlanPage, "plumbob.report"),
+    "decision.html": (DecisionSheet, "plumbob.report"),
+    "compared.html": (ComparisonPage, "plumbob.lab.demo"),
+    "paper.html": (PaperPage, "plumbob.lab.paper"),
+}
+
+
+@pytest.mark.parametrize("template", PAGES)
+def test_a_page_shows_all_that_it_holds(template: str) -> None:
+    """Each field of a page's dataclass is used by its template, or by one that this template extends."""
+    page, package = PAGES[template]
+    known, waiting, used = environment(package), [template], set[str]()
+    assert known.loader is not None
+    while waiting:
+        tree = known.parse(known.loader.get_source(known, waiting.pop())[0])
+        used |= meta.find_undeclared_variables(tree)
+        waiting += [name for name in meta.find_referenced_templates(tree) if name]
+    assert {field.name for field in fields(page)} <= used

@@ -90,14 +90,19 @@ def test_words_of_others_stay_text(lab: OpenLab) -> None:
 
 def test_runs_are_listed_with_their_pages(open_lab: Callable[..., OpenLab], tmp_path: Path) -> None:
     """Runs at most two levels below open their reports and decision sheets; hostile titles are words."""
-    leaking = Plan.for_columns((11, 12), title="<b>Hostile</b> & 'quoted'", protocol="exchange", batch_size=8)
+    leaking = Plan.for_columns(
+        (11, 12), title="<b>Hostile</b> & 'quoted'", protocol="exchange", batch_size=8
+    )
     put(tmp_path / "one", leaking)
-    put(tmp_path / "party" / "runs", Plan.for_columns((11, 12)), "interrupted at step 3 of 9")
+    put(tmp_path / "party" / "runs", Plan.for_columns((11, 12)), "interrupted at step 3 of 9 \u202eskcart")
     (put(tmp_path / "bad", leaking) / "run.json").write_text("{}")
     lab = open_lab(tmp_path)
     page = lab.get("").text
     assert "&lt;b&gt;Hostile&lt;/b&gt;" in page
     assert "<b>Hostile" not in page
+    # A mark that turns the words around is seen as one.
+    assert "\u202e" not in page
+    assert "\ufffdskcart" in page
     assert "0.765" in page
     assert "interrupted at step 3 of 9" in page
     for name in ("one", "party--runs"):

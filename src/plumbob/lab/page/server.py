@@ -15,7 +15,6 @@ from typing import Any
 
 import anyio.to_thread
 import uvicorn
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -30,6 +29,7 @@ from plumbob.lab.page.runs import Runs
 from plumbob.plan import Plan
 from plumbob.report.decision import decision_on_plan, summary_page
 from plumbob.report.plan_page import findings_page
+from plumbob.report.templates import environment
 from plumbob.version import __version__
 
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -42,9 +42,7 @@ REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox allow-scripts"
 )
-TEMPLATES = Environment(
-    loader=PackageLoader("plumbob.lab.page"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
+TEMPLATES = environment("plumbob.lab.page")
 
 
 @dataclass
