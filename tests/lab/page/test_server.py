@@ -90,9 +90,7 @@ def test_words_of_others_stay_text(lab: OpenLab) -> None:
 
 def test_runs_are_listed_with_their_pages(open_lab: Callable[..., OpenLab], tmp_path: Path) -> None:
     """Runs at most two levels below open their reports and decision sheets; hostile titles are words."""
-    leaking = Plan.for_columns(
-        (11, 12), title="<b>Hostile</b> & 'quoted'", protocol="exchange", batch_size=8
-    )
+    leaking = Plan.for_columns((11, 12), title="<b>Hostile</b> & 'quoted'", protocol="exchange", batch_size=8)
     put(tmp_path / "one", leaking)
     put(tmp_path / "party" / "runs", Plan.for_columns((11, 12)), "interrupted at step 3 of 9 \u202eskcart")
     (put(tmp_path / "bad", leaking) / "run.json").write_text("{}")
