@@ -39,8 +39,8 @@ from plumbob.lab.simulate import Run
 from plumbob.lab.simulate import train as simulate
 from plumbob.net import Connection, Data
 from plumbob.net.connector import Connector, Peer
+from plumbob.net.frames import FRAME, MESSAGE
 from plumbob.net.identity import Identity
-from plumbob.net.reliable import FRAME, MESSAGE
 from plumbob.net.wire import Timeouts
 from plumbob.party import prediction, replay, training
 from plumbob.party import session as sessions

@@ -9,10 +9,10 @@ import pytest
 
 import plumbob
 from plumbob.lab.exchange.proof import ROOTS
+from plumbob.net.frames import FRAME, SIZE
 from plumbob.net.greeting import LARGEST_GREETING, Greeting
 from plumbob.net.identity import CHECKSUM_BYTES, PREFIX
 from plumbob.net.numbered import REMEMBERED
-from plumbob.net.reliable import FRAME
 from plumbob.net.wire import OPENING
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
@@ -90,7 +90,7 @@ def test_the_protocol_lists_every_message() -> None:
 def test_the_wire_has_the_sizes_that_are_given() -> None:
     """Headers and frames are as long as the pages' tables make them."""
     assert f"A header of {HEADER.size} bytes" in text_of("protocol.md")
-    assert f"| {FRAME.size} | | the message" in text_of("network.md")
+    assert f"| {SIZE.size + FRAME.size} | | the body" in text_of("network.md")
 
 
 def map_of_the_paper() -> str:

@@ -29,10 +29,11 @@ from plumbob.lab.exchange.proof import ProofContext, admit_paillier, prove
 from plumbob.lab.simulate import train
 from plumbob.lab.transcript import Transcript
 from plumbob.net import Data, greeting
+from plumbob.net.frames import FRAME, MESSAGE
 from plumbob.net.greeting import Greeting
 from plumbob.net.identity import PREFIX, Identity, Invitation, _checksum
 from plumbob.net.numbered import Memory
-from plumbob.net.reliable import FRAME, MESSAGE, ReliableLink
+from plumbob.net.reliable import ReliableLink
 from plumbob.plan import Plan
 from plumbob.protocol import messages
 from plumbob.protocol.channel import Channel
@@ -120,8 +121,8 @@ TERMS = Greeting(purpose="train", plan="ab" * 32, run="cd" * 16, received=3, clo
 
 
 def take_greeting(data: bytes) -> None:
-    """The first bytes on a connection."""
-    greeting.decode(data, "bank")
+    """What the first frame on a connection says."""
+    greeting.decode(greeting.HEAD + data, "bank")
 
 
 def take_frames(data: bytes) -> None:
@@ -304,7 +305,7 @@ def take_job(data: bytes) -> None:
 DECODERS = (
     Decoder("message", take_message, lambda: Message(Kind.HELLO, 1, 3, bytes(8)).encode(), share=24),
     Decoder("hello", take_hello, honest_hello, share=8),
-    Decoder("greeting", take_greeting, lambda: greeting.encode(TERMS), share=8),
+    Decoder("greeting", take_greeting, lambda: greeting.encode(TERMS)[len(greeting.HEAD) :], share=8),
     Decoder("frames", take_frames, honest_frame, share=12),
     Decoder("key", take_key, lambda: key().public.to_bytes() + prove(key(), CONTEXT), share=8),
     Decoder("ciphertexts", take_ciphertexts, lambda: key().encrypt([1, 2, 3]).to_bytes(), share=8),

@@ -11,7 +11,16 @@ from msgspec import structs
 
 from plumbob import __version__
 from plumbob.errors import PlumbobError, RemoteProtocolError
-from plumbob.net.greeting import LARGEST_GREETING, VERSION, Greeting, decode, encode, plan_difference, refuse_other_run
+from plumbob.net.greeting import (
+    HEAD,
+    LARGEST_GREETING,
+    VERSION,
+    Greeting,
+    decode,
+    encode,
+    plan_difference,
+    refuse_other_run,
+)
 from plumbob.plan import Plan
 from plumbob.plan.file import marks_of
 
@@ -31,7 +40,7 @@ FULL = Greeting(
 def test_it_reads_back() -> None:
     """Every field arrives as it was sent, within the limit of size, with our version by default."""
     assert decode(encode(FULL), "fund") == FULL
-    assert len(encode(FULL)) <= LARGEST_GREETING
+    assert len(encode(FULL)) <= len(HEAD) + LARGEST_GREETING
     assert (FULL.version, FULL.plumbob) == (VERSION, __version__)
 
 
@@ -65,21 +74,21 @@ def test_it_reads_back() -> None:
 )
 def test_wrong_fields_are_refused(field: str, value: object) -> None:
     """Another type, an unknown word, a wrong length or a field that nobody knows is no greeting."""
-    changed = {**json.loads(encode(FULL)), field: value}
+    changed = {**json.loads(encode(FULL)[len(HEAD) :]), field: value}
     with pytest.raises(RemoteProtocolError, match="no greeting"):
-        decode(json.dumps(changed).encode(), "fund")
+        decode(HEAD + json.dumps(changed).encode(), "fund")
 
 
 def test_a_missing_purpose_is_refused() -> None:
     """A greeting must say what it is here for."""
     with pytest.raises(RemoteProtocolError, match="no greeting"):
-        decode(f'{{"version":{VERSION}}}'.encode(), "fund")
+        decode(HEAD + f'{{"version":{VERSION}}}'.encode(), "fund")
 
 
 def test_another_version_is_named() -> None:
     """A newer version is told as such, whatever else it says."""
     with pytest.raises(RemoteProtocolError, match=f"speaks version 9 of the protocol, we speak {VERSION}"):
-        decode(b'{"version":9,"colour":"green"}', "fund")
+        decode(HEAD + b'{"version":9,"colour":"green"}', "fund")
 
 
 def test_a_long_greeting_is_refused_unread() -> None:
@@ -135,5 +144,12 @@ def test_plans_that_cannot_be_compared_are_told_by_their_hashes() -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_parser(data: bytes) -> None:
     """Whatever comes first, the answer is our own error."""
-    with pytest.raises(RemoteProtocolError):
-        decode(data, "fund")
+    for frame in (data, HEAD + data):
+        with pytest.raises(RemoteProtocolError):
+            decode(frame, "fund")
+
+
+def test_a_greeting_stands_in_a_frame_of_its_kind() -> None:
+    """The same words in another kind of frame are none."""
+    with pytest.raises(RemoteProtocolError, match="no greeting"):
+        decode(b"\0" + encode(FULL)[1:], "fund")

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
+from plumbob.net.frames import ALIVE, LEAVING, SIZE, TOO_LONG, signal
 from plumbob.net.identity import Identity
-from plumbob.net.wire import GOODBYE, LENGTH, OPENING, SIGN_OF_LIFE, TOO_LONG
+from plumbob.net.wire import OPENING
 from tests.net.support import LARGEST, PATIENCE, QUICK, connected, dialling, ended, listening, speaking, where
 
 
@@ -135,11 +136,11 @@ def test_a_message_above_the_limit_is_refused(bank: Identity, fund: Identity) ->
 @pytest.mark.parametrize(
     ("says", "words"),
     [
-        (LENGTH.pack(2**62), f"bank sent a message above {LARGEST} bytes"),
-        (LENGTH.pack(100) + b"half", "ended without a goodbye"),
-        (LENGTH.pack(GOODBYE)[:5], "ended without a goodbye"),
-        (LENGTH.pack(GOODBYE), "bank closed the connection"),
-        (LENGTH.pack(TOO_LONG), "bank refused a message as too long"),
+        (SIZE.pack(2**62), f"bank sent a message above {LARGEST} bytes"),
+        (SIZE.pack(100) + b"half", "ended without a goodbye"),
+        (signal(LEAVING)[:5], "ended without a goodbye"),
+        (signal(LEAVING), "bank closed the connection"),
+        (signal(TOO_LONG), "bank refused a message as too long"),
     ],
 )
 def test_a_connection_ends_in_words(bank: Identity, fund: Identity, says: bytes, words: str) -> None:
@@ -161,13 +162,13 @@ def test_signs_of_life_stand_between_messages(bank: Identity, fund: Identity) ->
         sock, _ = speaking(bank, where(server))
         with sock:
             connection = server.next()
-            words = LENGTH.pack(SIGN_OF_LIFE) * 3 + LENGTH.pack(5) + b"hello" + LENGTH.pack(SIGN_OF_LIFE)
+            words = signal(ALIVE) * 3 + SIZE.pack(5) + b"hello" + signal(ALIVE)
             sock.sendall(words)
             assert connection.receive(PATIENCE) == b"hello"
             for byte in words:
                 sock.sendall(bytes([byte]))
             assert connection.receive(PATIENCE) == b"hello"
-            sock.sendall(LENGTH.pack(GOODBYE))
+            sock.sendall(signal(LEAVING))
             assert "bank closed the connection" in ended(connection)
 
 

@@ -24,8 +24,8 @@ from plumbob.errors import (
     TransportError,
     UnsafePlanError,
 )
+from plumbob.net.frames import FRAME, GREETING
 from plumbob.net.identity import Identity
-from plumbob.net.reliable import FRAME
 from plumbob.party import signature
 from plumbob.party.home import Home
 from plumbob.party.settings import HomeSettings
@@ -334,7 +334,7 @@ def test_a_silent_peer(world: World) -> None:
     assert str(absent) == f"features: expected it within {SHORT:g} s; is it running, with this plan?"
 
     def mute(sender: str, receiver: str, frame: bytes) -> Iterable[bytes]:
-        return [] if sender == "features" and frame[:1] != b"{" else [frame]
+        return [] if sender == "features" and frame[0] != GREETING else [frame]
 
     world.on_frame = mute
     label, features = world.start("label", patience=SHORT), world.start("features", patience=2 * SHORT)
@@ -356,7 +356,7 @@ class Leaving:
         message = message_in(frame)
         if sender == self.name and message is not None and message.step == 2:
             self.has_left.set()
-        return [] if sender == self.name and self.has_left.is_set() and frame[:1] != b"{" else [frame]
+        return [] if sender == self.name and self.has_left.is_set() and frame[0] != GREETING else [frame]
 
 
 @pytest.mark.parametrize(("session", "last"), [(SESSION, "features"), (THREE, "features-2")], ids=["two", "three"])

@@ -11,12 +11,14 @@ import msgspec
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
 from plumbob.net.connector import Connection
+from plumbob.net.frames import FRAME, GREETING
 from plumbob.net.memory import Data
 from plumbob.plan import PARTY_NAME
 from plumbob.plan.file import MARK_DIGITS, differing_keys
 from plumbob.version import __version__
 
 VERSION = 5
+HEAD = FRAME.pack(GREETING, 0, 0)
 LARGEST_GREETING = 1024  # bytes
 GREETING_SECONDS = 10.0
 LISTENING_SECONDS = 5.0  # How long a reader listens before it looks whether it is still wanted.
@@ -44,23 +46,26 @@ class Greeting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def encode(greeting: Greeting) -> bytes:
-    """The greeting as it travels."""
-    return msgspec.json.encode(greeting)
+    """The greeting's frame."""
+    return HEAD + msgspec.json.encode(greeting)
 
 
 def decode(data: Data, peer: str) -> Greeting:
     """Parse strictly; raises RemoteProtocolError, with words of its own where only the version differs."""
-    if len(data) > LARGEST_GREETING:
-        raise RemoteProtocolError(f"{peer} greeted with {len(data)} bytes, expected at most {LARGEST_GREETING}")
+    head, body = bytes(data[: len(HEAD)]), data[len(HEAD) :]
+    if len(body) > LARGEST_GREETING:
+        raise RemoteProtocolError(f"{peer} greeted with {len(body)} bytes, expected at most {LARGEST_GREETING}")
     try:
-        version = msgspec.json.decode(data, type=_GreetingVersion, strict=True).version
+        version = msgspec.json.decode(body, type=_GreetingVersion, strict=True).version
         if version != VERSION:
             raise RemoteProtocolError(
                 f"{peer} speaks version {version} of the protocol, we speak {VERSION}; install the same plumbob"
             )
-        greeting = msgspec.json.decode(data, type=Greeting, strict=True)
+        greeting = msgspec.json.decode(body, type=Greeting, strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RemoteProtocolError(f"{peer} greeted with something that is no greeting; compare versions") from error
+    if head != HEAD:
+        raise RemoteProtocolError(f"{peer} greeted with something that is no greeting; compare versions")
     if not math.isfinite(greeting.clock):
         raise RemoteProtocolError(f"{peer} greeted with a clock that shows no time")
     return greeting

@@ -70,7 +70,7 @@ async def _places(address: Address) -> list[Any]:
     def look_up() -> None:
         try:
             found.set_result(socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM))
-        except OSError as error:
+        except Exception as error:
             found.set_exception(error)
 
     try:

@@ -8,18 +8,9 @@ A connection lives as follows.
 3. One thread writes: the messages from where the peer left off, then the goodbye.
 4. Another reads, and every frame also says what is on the peer's disk.
 5. It ends: broken, replaced, or with an abort, which ends the run too. What was not confirmed waits for the next one.
-
-A frame, after the greetings:
-
-    offset  size  field
-    0       1     kind: 0 a message, 1 goodbye, 2 abort
-    1       8     number of the message; for goodbye, of the next one; for abort 0
-    9       8     how many of the receiver's messages the sender has on its disk
-    17            the message; for abort, why, in UTF-8
 """
 
 import logging
-import struct
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,14 +22,13 @@ from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
 from plumbob.net.connector import Connection
+from plumbob.net.frames import ABORT, FRAME, GOODBYE, MESSAGE
 from plumbob.net.greeting import GREETING_SECONDS, LISTENING_SECONDS, Greeting
 from plumbob.net.memory import Data
 from plumbob.net.numbered import Inbound, Memory, Outbound
 
 log = logging.getLogger("plumbob.net")
 
-FRAME = struct.Struct("<BQQ")
-MESSAGE, GOODBYE, ABORT = range(3)
 ABORT_SECONDS = 5.0
 LAST_WORDS_SECONDS = 1.0
 OUTDATED_GREETINGS = 3  # So many in a row are no coincidence.

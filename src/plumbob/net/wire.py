@@ -1,8 +1,7 @@
 """One live connection: whole messages over an authenticated TLS connection.
 
-On the wire a message is its length, eight bytes, and its contents. Three lengths stand for something else: a sign of
-life, a goodbye, and the refusal of a message that is too long. Before all of it, each side says `OPENING` once: in TLS
-1.3 only this answer tells the side that dials that its certificate was taken.
+What travels are frames (`frames`). Before the first one, each side says `OPENING` once: in TLS 1.3 only this answer
+tells the side that dials that its certificate was taken.
 
 Reading and writing are two tasks of one event loop, because two sides that send long messages at the same time would
 otherwise wait for ever. Nothing is compressed, which would tell lengths about contents.
@@ -10,7 +9,6 @@ otherwise wait for ever. Nothing is compressed, which would tell lengths about c
 
 import asyncio
 import logging
-import struct
 import threading
 from collections import deque
 from concurrent.futures import Future
@@ -18,12 +16,11 @@ from dataclasses import dataclass
 
 from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
+from plumbob.net.frames import ALIVE, LEAVING, SIZE, TOO_LONG, signal
 from plumbob.net.memory import Data
 from plumbob.net.tls import CHUNK, TlsStream
 
 OPENING = b"plumbob\x02"
-LENGTH = struct.Struct("<Q")
-GOODBYE, TOO_LONG, SIGN_OF_LIFE = (2**64 - number for number in (1, 2, 3))
 INBOX_MESSAGES = 64
 
 log = logging.getLogger("plumbob.net")
@@ -44,7 +41,7 @@ class Timeouts:
 
 
 class Wire:
-    """A live connection to a peer: whole messages, in order, while it lasts.
+    """A live connection to a peer: whole frames without their sizes, in order, while it lasts.
 
     What has come is kept until it is received, about one longest message and 64 short ones; beyond that the peer has to
     wait. Any thread may send, receive and close.
@@ -114,7 +111,7 @@ class Wire:
 
     def part(self) -> None:
         """Begin to end the connection from this side."""
-        self._part(GOODBYE, f"this side closed the connection to {self.peer}")
+        self._part(LEAVING, f"this side closed the connection to {self.peer}")
 
     async def move(self) -> None:
         """Read and write until the connection has ended."""
@@ -188,22 +185,23 @@ class Wire:
             self._because(f"the connection to {self.peer} broke ({_kind(error)})")
 
     async def _read_message(self) -> bool:
-        """Take in one message, or what stands for none; False where nothing follows."""
-        (size,) = LENGTH.unpack(await self._read(LENGTH.size))
-        if size == GOODBYE:
-            self._because(f"{self.peer} closed the connection; look there for the reason")
-            return False
-        if size == TOO_LONG:
-            self._because(f"{self.peer} refused a message as too long; do both sides have the same plan?")
-            return False
-        if size == SIGN_OF_LIFE:
-            return True
+        """Take in one frame; False where nothing follows."""
+        (size,) = SIZE.unpack(await self._read(SIZE.size))
         if size > self._largest:
             self._part(
                 TOO_LONG, f"{self.peer} sent a message above {self._largest} bytes, the most that the plan allows"
             )
             await self._throw_away()
-        await self._deliver(await self._read(size))
+        frame = await self._read(size)
+        kind = frame[0] if size else None
+        if kind == LEAVING:
+            self._because(f"{self.peer} closed the connection; look there for the reason")
+            return False
+        if kind == TOO_LONG:
+            self._because(f"{self.peer} refused a message as too long; do both sides have the same plan?")
+            return False
+        if kind != ALIVE:
+            await self._deliver(frame)
         return True
 
     async def _read(self, size: int) -> memoryview:
@@ -248,7 +246,7 @@ class Wire:
         try:
             while self._farewell is None or self._outgoing:
                 await self._write_next()
-            await self._write(LENGTH.pack(self._farewell))
+            await self._write(signal(self._farewell))
         except OSError:
             # The reader looks for the reason in what has come, before the end is told.
             return
@@ -263,7 +261,7 @@ class Wire:
                     if not self._outgoing:
                         await self._has_orders.wait()
             except TimeoutError:
-                await self._write(LENGTH.pack(SIGN_OF_LIFE))
+                await self._write(signal(ALIVE))
                 return
         if self._outgoing:
             parts, sent = self._outgoing[0]
@@ -274,8 +272,8 @@ class Wire:
     async def _write_message(self, parts: tuple[Data, ...]) -> None:
         *short, last = parts or (b"",)
         rest = memoryview(last).cast("B")
-        # One piece with the head: small pieces would travel as packets of their own.
-        await self._write(b"".join([LENGTH.pack(sum(map(len, parts))), *short, rest[:CHUNK]]))
+        # One piece with the size: small pieces would travel as packets of their own.
+        await self._write(b"".join([SIZE.pack(sum(map(len, parts))), *short, rest[:CHUNK]]))
         for at in range(CHUNK, len(rest), CHUNK):
             await self._write(rest[at : at + CHUNK])
 

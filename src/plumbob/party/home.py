@@ -26,6 +26,7 @@ from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.net.address import Address
 from plumbob.net.connector import Connection, Connector, Peer
+from plumbob.net.frames import FRAME
 from plumbob.net.identity import (
     Certificate,
     Identity,
@@ -162,7 +163,7 @@ class Home:
             peers,
             listen=self.settings.listen or None,
             proxy=self.settings.proxy or None,
-            largest_message=largest_message,
+            largest_message=FRAME.size + largest_message,
             on_connection=on_connection,
             on_refusal=on_refusal,
             timeouts=timeouts,

@@ -32,7 +32,6 @@ from plumbob.data.summary import size_of, width_with
 from plumbob.data.tables import EncodingChoices
 from plumbob.errors import DataError, PlanError, RemoteProtocolError, SettingsError
 from plumbob.net.greeting import Greeting
-from plumbob.net.reliable import FRAME
 from plumbob.party.home import Home
 from plumbob.party.session import Meeting
 from plumbob.plan import Party, Plan, unready_evidence
@@ -41,7 +40,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 
-LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT + FRAME.size
+LARGEST_MESSAGE = HEADER.size + LONGEST_TEXT
 LONGEST_PLAN = 2**16
 TOPIC = Greeting(purpose="propose")
 NUMBERS = struct.Struct("<8Q")

@@ -28,6 +28,7 @@ from plumbob.errors import (
 )
 from plumbob.net.address import Proxy
 from plumbob.net.connector import Connection, Connector, Peer
+from plumbob.net.frames import FRAME, MESSAGE
 from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.net.identity import Certificate, now
 from plumbob.net.wire import Timeouts
@@ -47,7 +48,8 @@ WITHOUT_PLAN = 1 << 20  # bytes of the message that is tried
 WAIT_SECONDS = 60.0
 # Everything that is tried passes within this time, even a message of 100 MB over a slow line.
 EXCHANGE_SECONDS = 120.0
-RECEIVED = b"received"
+MESSAGE_HEAD = FRAME.pack(MESSAGE, 0, 0)
+RECEIVED = MESSAGE_HEAD + b"received"
 OWN_ADDRESS = (
     f"write `address` (HOST:PORT) into {SETTINGS_FILE} and invite again, or let peers join with --address HOST:PORT"
 )
@@ -372,11 +374,11 @@ def _size(connection: Connection, size: int, ours: Greeting, theirs: Greeting) -
     if ours.plan != theirs.plan:
         return Check("size", True, "not tried, as the plans differ", "", peer)
     began = time.monotonic()
-    connection.send(bytes(size))
+    connection.send(MESSAGE_HEAD, bytes(size))
     came = connection.receive(EXCHANGE_SECONDS)
     connection.send(RECEIVED)
     try:
-        is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == size
+        is_whole = connection.receive(EXCHANGE_SECONDS) == RECEIVED and len(came) == len(MESSAGE_HEAD) + size
     except DeadlineError:
         is_whole = False
     found = f"a message of {counting.size(size)} each way in {counting.seconds(time.monotonic() - began)}"

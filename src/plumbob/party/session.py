@@ -31,7 +31,7 @@ from plumbob.errors import (
 )
 from plumbob.net import Connection
 from plumbob.net.greeting import Greeting, Purpose
-from plumbob.net.reliable import FRAME, ReliableLink
+from plumbob.net.reliable import ReliableLink
 from plumbob.party.given import refuse_strangers
 from plumbob.party.home import Home
 from plumbob.party.kept_seals import SealKeeper
@@ -212,7 +212,7 @@ def session_at(
         topic=topic_of(plan, purpose, list_name),
         peers=names,
         folder=folder,
-        connector_for=partial(home.connector, peers, largest_message + FRAME.size, on_refusal=tell),
+        connector_for=partial(home.connector, peers, largest_message, on_refusal=tell),
         patience=home.settings.patience,
         tell=tell,
         plan=plan,
