@@ -15,7 +15,8 @@ run_tests() {
     local folder=build/sanitize/$name
     echo "sanitize: $name"
     [ -x "$folder/venv/bin/python" ] || "$python" -m venv "$folder/venv"
-    "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check numpy gmpy2 cryptography hypothesis pytest pytest-timeout
+    "$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check numpy gmpy2 cryptography hypothesis \
+        pytest pytest-timeout rbcl
     # Not the address sanitizer's own -O1: the vector cores rely on being inlined.
     CXX=$compiler CXXFLAGS="$flags -g -fno-omit-frame-pointer" "$folder/venv/bin/python" -m pip install --quiet \
         --disable-pip-version-check --no-deps --force-reinstall \
