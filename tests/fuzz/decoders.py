@@ -40,7 +40,7 @@ from plumbob.protocol.channel import Channel
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.journal import KEYS, SqliteJournal
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.openings import packed, unpacked
+from plumbob.protocol.openings import pack, unpack
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.shares.shape import ELEMENT_BYTES
 from plumbob.run_folder import RunFolder
@@ -189,7 +189,7 @@ def largest_sums() -> bytes:
 def take_shares(data: bytes) -> None:
     """Parse shares from a body whose length the channel has checked already."""
     whole = data[: len(data) // ELEMENT_BYTES * ELEMENT_BYTES]
-    if packed(unpacked(whole, ELEMENT_BYTES), ELEMENT_BYTES) != whole:
+    if pack(unpack(whole, ELEMENT_BYTES), ELEMENT_BYTES) != whole:
         raise AssertionError("shares that are written otherwise")
 
 

@@ -37,7 +37,7 @@ from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan
 from plumbob.protocol import scoring
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.outcome import HELD_OUT, measured
+from plumbob.protocol.outcome import HELD_OUT, measure_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from tests.lab.attacks.lattice.garbage import GarbageReplies
@@ -129,7 +129,7 @@ def test_scores_open_once_a_clean_statement_is_kept(fresh: Kept, statement: dict
     written = list(csv.DictReader((tmp_path / "scores.csv").read_text().splitlines()))
     labels = [np.asarray(table.labels)[table.ids.index(row["id"])] for row in written]
     found = asked["quality"][HELD_OUT]
-    assert found["joint"] == measured(labels, np.array([float(row["score"]) for row in written]))
+    assert found["joint"] == measure_quality(labels, np.array([float(row["score"]) for row in written]))
     assert found["local-only"]["majority"] == found["joint"]["majority"]
     assert "AUC, held-out rows: joint" in asked.lines[-1]
     asked, answered = both_predict(fresh, out=tmp_path / "scores.csv")

@@ -18,7 +18,7 @@ from plumbob.protocol.alignment import DOMAIN, MOST_IDS, TERMS, Alignment, Align
 from plumbob.protocol.handshake import agree
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.points import Blinder
+from plumbob.protocol.points import Blinder, SortedPoints
 from tests.protocol.support import Wire, changing, mirroring, outcomes, plan_for, seated, uniformity
 
 TWO, THREE, FIVE = (plan_for(split, seed=0) for split in ((2, 3), (2, 2, 1), (1, 1, 1, 1, 1)))
@@ -143,7 +143,7 @@ def test_the_order_of_the_file_does_not_show() -> None:
     ids = [str(number) for number in range(40)]
     wire = Wire()
     parties, _ = played(seated(TWO, wire), {"label": ids, "features": ids}, chunk=16)
-    known = split(blinder_of(parties["label"]).blinded(PackedIds(ids).encoded()))
+    known = split(blinder_of(parties["label"]).blind(PackedIds(ids).encoded()))
     sent = split(b"".join(wire.bodies(Kind.BLINDED_IDS, sender="label")))
     assert sorted(sent) == sorted(known)
     assert sent != known
@@ -162,7 +162,7 @@ def test_nothing_readable_travels(plan: Plan) -> None:
     for name, own in ids.items():
         secret = [text for text in own if text not in COMMON]
         assert not any(text.encode() in whole for text in secret)
-        assert not any(point in whole for point in split(hasher.hashed(PackedIds(secret).encoded())))
+        assert not any(point in whole for point in split(hasher.hash_texts(PackedIds(secret).encoded())))
         assert parties[name]._drawn.scalar.to_bytes(32, "little") not in whole
         assert parties[name]._drawn.seed not in whole
 
@@ -316,7 +316,7 @@ def test_a_point_exchanged_while_unblinding_is_refused(
 class Liar(AlignmentParty):
     """Shows a point in the place of another one, and so has one counted that is nobody's id."""
 
-    def _common(self, lists: Mapping[str, bytes]) -> bytes:
+    def _common(self, lists: Mapping[str, SortedPoints]) -> bytes:
         return super()._common(lists)[32:] + ristretto.GENERATOR
 
 

@@ -132,18 +132,18 @@ class FalseUnblinder(AlignmentParty):
 
     change: Callable[[list[bytes]], list[bytes]]
 
-    def _lowered_by(self, name: str, above: bytes) -> bytes:
+    def _unblind_by(self, name: str, above: bytes) -> bytes:
         if name != self.participant.name:
-            return super()._lowered_by(name, above)
-        honest = self._blinder.lowered(above)
+            return super()._unblind_by(name, above)
+        honest = self._blinder.take_off(above)
         self._false = self._in_chunks(b"".join(self.change(split(honest))))
-        super()._lowered_by(name, above)
+        super()._unblind_by(name, above)
         # So that it plays on while the others look at what it sent.
         return honest
 
-    def _lower(self, name: str, points: bytes) -> bytes:
+    def _unblind_chunk(self, name: str, points: bytes) -> bytes:
         if name != self.participant.name:
-            return super()._lower(name, points)
+            return super()._unblind_chunk(name, points)
         with self._step() as step:
             return self._send_all(Kind.UNBLINDED_IDS, step, next(self._false))
 
@@ -226,20 +226,20 @@ def test_different_lists_for_different_peers_are_refused() -> None:
 class TwoScalars(AlignmentParty):
     """Takes its scalar off for the others, and another one for features-2; both proofs hold."""
 
-    def _lowered_by(self, name: str, above: bytes) -> bytes:
+    def _unblind_by(self, name: str, above: bytes) -> bytes:
         if name == self.participant.name:
             self._above = above
-        return super()._lowered_by(name, above)
+        return super()._unblind_by(name, above)
 
     def _send_all(self, kind: Kind, step: int, body: bytes) -> bytes:
         blinder, honest = Blinder(12345, b"", threads=1), self._blinder
         for peer, channel in self.participant.data_peers.items():
             said = body
             if peer == "features-2" and kind is Kind.UNBLINDED_IDS:
-                said = blinder.lowered(honest.raised(body))
+                said = blinder.take_off(honest.put_on(body))
             if peer == "features-2" and kind is Kind.UNBLINDING_PROOF:
                 self._blinder = blinder
-                said = self._unblinding_proof(self._above, blinder.lowered(self._above))
+                said = self._unblinding_proof(self._above, blinder.take_off(self._above))
                 self._blinder = honest
             channel.send(kind, step, said)
         return body
@@ -268,7 +268,7 @@ class Relay(AlignmentParty):
                 passed += self._channel(self._previous).receive(Kind.BLINDED_IDS, step, size)
                 self._channel(self._next).send(Kind.BLINDED_IDS, step, bytes(passed[-size:]))
         self._sent.append(SortedPoints(bytes(passed)))
-        return self._blinder.raised(passed)
+        return self._blinder.put_on(passed)
 
     def _refuse_false_lists(self, received: SortedPoints, hop: int) -> None:
         """It knows that it sent them."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from plumbob.protocol.points import SortedPoints, are_sorted, shuffled
+from plumbob.protocol.points import SortedPoints, shuffle
 
 
 def strings(seed: str, count: int) -> list[bytes]:
@@ -33,9 +33,9 @@ def test_sorted_as_bytes_are() -> None:
     found = listed(points)
     assert found.points.tobytes() == b"".join(sorted(points))
     assert [points[place] for place in found.places] == sorted(points)
-    assert are_sorted(b"".join(sorted(points)))
-    assert not are_sorted(b"".join(points))
-    assert not are_sorted(b"".join([*sorted(points), max(points)]))
+    assert not found.is_as_it_came
+    assert listed(sorted(points)).is_as_it_came
+    assert not listed([*sorted(points), max(points)]).is_as_it_came
 
 
 @pytest.mark.parametrize("sizes", [(300, 300), (300, 5), (5, 300), (0, 300), (300, 0), (3, 2)])
@@ -55,8 +55,8 @@ def test_points_that_share_their_first_bytes_are_told_apart() -> None:
     alike = [points[0][:8] + each[8:] for each in points[:6]]
     left, right = alike[:4] + points[100:], alike[2:] + points[50:150]
     assert common(listed(left), listed(right)) == sorted(set(left) & set(right))
-    assert listed(left).repeated() == 0
-    assert listed([*left, alike[1], alike[1], points[120]]).repeated() == 3
+    assert listed(left).count_repeats() == 0
+    assert listed([*left, alike[1], alike[1], points[120]]).count_repeats() == 3
 
 
 def test_three_lists() -> None:
@@ -66,7 +66,7 @@ def test_three_lists() -> None:
 
 
 def test_another_order() -> None:
-    """A shuffled list holds the same points where the order says."""
+    """A shuffle list holds the same points where the order says."""
     points = strings("order", 40)
     order = np.random.default_rng(3).permutation(40).astype(np.uint32)
-    assert shuffled(b"".join(points), order) == b"".join(points[place] for place in order)
+    assert shuffle(b"".join(points), order) == b"".join(points[place] for place in order)

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from plumbob.lab.simulate.training import run_together
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.outcome import judged_at_home, run_to_its_quality, weights_alone
+from plumbob.protocol.outcome import judge_at_home, run_to_its_quality, weights_alone
 from plumbob.protocol.party import TrainingParty, party_at
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
 
@@ -39,7 +39,7 @@ def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...]
     assert not wire.bodies(Kind.SCORE_SHARE, sender="label")
     alone = weights_alone(label)
     assert alone is not None
-    found, curves = judged_at_home(label, scores["label"], alone)
+    found, curves = judge_at_home(label, scores["label"], alone)
     assert set(found) == {"joint", "local-only"} == set(curves)
     auc, low, high = (found["joint"][name] for name in ("auc", "auc_low", "auc_high"))
     assert auc is not None

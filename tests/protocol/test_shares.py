@@ -269,7 +269,7 @@ def test_the_end_of_a_run_depends_on_51_bits_of_a_share() -> None:
     assert shape.input_bits == 51
     within, outside = (local.scores(Engine(), entries, each, shape.input_bits) for each in (share, beyond))
     np.testing.assert_array_equal(within, outside)
-    layout = shape.scored("features", 1)
+    layout = shape.score_layout("features", 1)
     [[first], [second]] = (layout.place(local.pairs_of(each)) for each in (share, beyond))
     np.testing.assert_array_equal(first, second)
 
@@ -408,7 +408,7 @@ def test_a_score_is_opened_with_the_bits_of_an_honest_one() -> None:
     assert OPENED_SCORES.bits == 22
     values: Vector = np.array([31.5, -31.5, 0.25])
     halves = [int(v * 2**16) % (1 << 22) for v in values]
-    assert OPENED_SCORES.opened(halves, {}) == pytest.approx(values)
+    assert OPENED_SCORES.open(halves, {}) == pytest.approx(values)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from plumbob.checking.words import sentence
 from plumbob.counting import counted
 from plumbob.plan import Plan
 from plumbob.protocol.limits import most_scored_rows
-from plumbob.protocol.releases import What, is_released
 
 Holds = Callable[[Plan], bool]
 
@@ -124,8 +123,13 @@ def _keeps_evidence(plan: Plan) -> bool:
     return plan.keeps_evidence
 
 
-def _released(what: What) -> Holds:
-    return lambda plan: is_released(plan, what)
+def _scores(plan: Plan) -> bool:
+    """Whether the label party reads joint scores; with opened weights it reads the others' parts of them."""
+    return plan.kind.is_encrypted and plan.is_closed
+
+
+def _parts_of_scores(plan: Plan) -> bool:
+    return plan.kind.is_encrypted and not plan.is_closed
 
 
 def _noise(kind: str) -> Holds:
@@ -140,13 +144,13 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
             "what follows is what each party would learn from its own messages.",
         ),
         (_gradients, "In every step, each party gets the gradient of its own columns."),
-        (_released("weights"), "When training ends, each party gets the weights of its own columns."),
+        (lambda plan: plan.opens_weights, "When training ends, each party gets the weights of its own columns."),
         (
-            _released("scores"),
+            _scores,
             "{facts.scores}. Nobody is sent a weight: the model stays split between the parties.",
         ),
         (
-            _released("parts of scores"),
+            _parts_of_scores,
             "{facts.scores}, and so {facts.known_parts}.",
         ),
         (
@@ -155,7 +159,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
             "them: they are an input like its labels.",
         ),
         (
-            _released("all gradients"),
+            lambda plan: plan.arbiter is not None and plan.unmasked_gradients_for_the_arbiter,
             "{facts.arbiter} reads all parties' gradients, because nothing masks them.",
         ),
     ),

@@ -14,8 +14,7 @@ from plumbob.plan import Party, Plan, RowLevels, total_passes
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.plan.study import flip_probability, label_scale
 from plumbob.protocol.limits import most_scored_rows
-from plumbob.protocol.openings import WEIGHTS, columns_of
-from plumbob.protocol.releases import opened_bits
+from plumbob.protocol.openings import WEIGHTS, columns_of, opened_bits
 
 ASSUMED_ROWS = 10_000
 LARGEST_PART = 4.0  # Beyond it no sign shows a label: abs(score) < 2, plus 2 for the label (Criterion 4.2).

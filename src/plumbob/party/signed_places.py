@@ -13,7 +13,7 @@ from plumbob.party.evidence import KeptMessage, OpenedEvidence
 from plumbob.party.signature import verify_message
 from plumbob.plan import Plan
 from plumbob.protocol.account import Seal, SessionAccount
-from plumbob.protocol.channel import NOTHING, chained
+from plumbob.protocol.channel import NOTHING, next_hash
 from plumbob.protocol.handshake import Hello, session_identity
 from plumbob.protocol.messages import Kind
 
@@ -55,7 +55,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
         chain = NOTHING
         for message in stream:
             if message.kind is not Kind.SEAL:
-                chain = chained(chain, message.digest)
+                chain = next_hash(chain, message.digest)
                 continue
             try:
                 heard = _heard_by_then(check.verified(message, peer), head.party, message.step, peer, chain)
@@ -136,7 +136,7 @@ def _places_in(messages: Sequence[KeptMessage]) -> dict[bytes, int]:
     chain, places = NOTHING, {NOTHING: 0}
     for message in messages:
         if message.kind is not Kind.SEAL:
-            chain = chained(chain, message.digest)
+            chain = next_hash(chain, message.digest)
             places[chain] = len(places)
     return places
 

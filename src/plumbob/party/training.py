@@ -19,7 +19,7 @@ from plumbob.protocol.openings import ASSUMED_ROWS
 from plumbob.protocol.outcome import (
     HELD_OUT,
     account_record,
-    judged_at_home,
+    judge_at_home,
     party_record,
     run_record,
     run_to_its_quality,
@@ -145,7 +145,7 @@ def _filed(
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
     alone = weights_alone(party) if scores is not None and isinstance(party, TrainingParty) else None
     if scores is not None and alone is not None and isinstance(party, TrainingParty):
-        found, curves = judged_at_home(party, scores, alone)
+        found, curves = judge_at_home(party, scores, alone)
         held_out = [party.table.ids[row] for row in party.shard.held_out.tolist()]
         keep_scores(folder, session.name, held_out, scores.tolist())
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))

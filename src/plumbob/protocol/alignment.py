@@ -34,11 +34,11 @@ from plumbob.crypto.same_scalar import PROOF_BYTES
 from plumbob.data.ids import PackedIds, hash_of_ids
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.protocol.account import hash_fields
-from plumbob.protocol.channel import Channel, said_by
+from plumbob.protocol.channel import Channel, blame
 from plumbob.protocol.handshake import confirm, greet_peers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.points import Blinder, SortedPoints, are_sorted, shuffled
+from plumbob.protocol.points import Blinder, SortedPoints, shuffle
 
 CHUNK = 1 << 14
 """Ids of one message. Each message is a synced write on both sides: short ones take longer than the work."""
@@ -137,7 +137,7 @@ class AlignmentParty:
         if not self._is_pair:
             return self._look_up(self._unblind(common), common)
         returned = self._get_back_own_points(held, commitment)
-        if SortedPoints(returned).points.tobytes() != everybodys[self._next]:
+        if SortedPoints(returned).points.tobytes() != everybodys[self._next].points.tobytes():
             raise RemoteProtocolError(f"{self._next}: what it returned in order is not what it showed before")
         return self._recognise(returned, common)
 
@@ -182,14 +182,14 @@ class AlignmentParty:
     def _travel(self) -> bytes:
         """Pass the lists round the ring; returns the points of the party after this one, under all scalars.
 
-        Between two they are in their owner's order; otherwise every party has shuffled them.
+        Between two they are in their owner's order; otherwise every party has shuffle them.
         """
         own = (
             self._ids.encoded(self._own_order[start : start + self._chunk]) for start in self._starts(len(self._ids))
         )
-        held = self._hop(0, map(self._blinder.blinded, own))
+        held = self._hop(0, map(self._blinder.blind, own))
         for hop in range(1, len(self._ring) - 1):
-            mixed = shuffled(held, self._order(len(held) // POINT_BYTES, hop))
+            mixed = shuffle(held, self._order(len(held) // POINT_BYTES, hop))
             held = self._hop(hop, self._in_chunks(mixed))
         return held
 
@@ -208,8 +208,8 @@ class AlignmentParty:
                 if start < incoming:
                     theirs = self._receive(self._previous, Kind.BLINDED_IDS, step, self._chunk_bytes(incoming, start))
                     received += theirs
-                    with said_by(self._previous):
-                        held += self._blinder.raised(theirs)
+                    with blame(self._previous):
+                        held += self._blinder.put_on(theirs)
         self._sent.append(SortedPoints(bytes(sent)))
         self._received = bytes(received)
         if hop == 0:
@@ -219,7 +219,7 @@ class AlignmentParty:
         return bytes(held)
 
     def _refuse_false_lists(self, received: SortedPoints, hop: int) -> None:
-        if repeated := received.repeated():
+        if repeated := received.count_repeats():
             raise RemoteProtocolError(f"{self._previous}: its list repeats {repeated} points")
         if self._holds_own_points(received):
             # Whoever passed the list on honestly could not see it.
@@ -257,7 +257,7 @@ class AlignmentParty:
         self, name: str, context: bytes, challenge: bytes, proof: bytes, points: bytes, products: bytes
     ) -> bool:
         """Whether a party's proof holds, with its scalar's point before it: all products carry that scalar."""
-        with said_by(name):
+        with blame(name):
             lists = self._in_chunks(points), self._in_chunks(products)
             return self._blinder.is_proved(context, proof[:POINT_BYTES], *lists, challenge, proof[POINT_BYTES:])
 
@@ -285,7 +285,7 @@ class AlignmentParty:
         peer = self._next
         returned = self._swap(Kind.TWICE_BLINDED_IDS, {peer: held}, {peer: len(self._ids)})[peer]
         points = SortedPoints(returned)
-        if points.repeated() or self._holds_own_points(points):
+        if points.count_repeats() or self._holds_own_points(points):
             raise RemoteProtocolError(f"{peer}: the points that it returned are not ours under its scalar")
         return returned
 
@@ -298,19 +298,20 @@ class AlignmentParty:
 
     # Three and more parties, or the size first: everybody counts.
 
-    def _show_all(self, held: bytes) -> dict[str, bytes]:
+    def _show_all(self, held: bytes) -> dict[str, SortedPoints]:
         """Everybody's points under all scalars, by who shows them, sorted: nobody can tell which one is whose id."""
-        ours = SortedPoints(held).points.tobytes()
-        outgoing = dict.fromkeys(self.participant.data_peers, ours)
+        ours = SortedPoints(held)
+        outgoing = dict.fromkeys(self.participant.data_peers, ours.points.tobytes())
         incoming = {peer: self.sizes[self._after(peer)] for peer in self.participant.data_peers}
-        lists = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming)
+        shown = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming)
+        lists = {peer: SortedPoints(points) for peer, points in shown.items()}
         for peer, points in lists.items():
-            if not are_sorted(points):
+            if not points.is_as_it_came:
                 raise RemoteProtocolError(f"{peer}: expected its points sorted, each once; they are not")
         return {self.participant.name: ours, **lists}
 
-    def _common(self, lists: Mapping[str, bytes]) -> bytes:
-        first, *others = (SortedPoints(lists[name]) for name in self._ring)
+    def _common(self, lists: Mapping[str, SortedPoints]) -> bytes:
+        first, *others = (lists[name] for name in self._ring)
         return first.points[first.are_in(*others)].tobytes()
 
     def _all_go_on(self, size: int) -> bool:
@@ -331,12 +332,12 @@ class AlignmentParty:
         points = common
         for name in self._ring if common else ():
             # Before the next scalar comes off: a point that somebody exchanged is never unblinded further.
-            points = self._lowered_by(name, points)
+            points = self._unblind_by(name, points)
         return points
 
-    def _lowered_by(self, name: str, above: bytes) -> bytes:
+    def _unblind_by(self, name: str, above: bytes) -> bytes:
         """The points without one party's scalar, which it takes off itself, and proves."""
-        lowered = b"".join([self._lower(name, points) for points in self._in_chunks(above)])
+        lowered = b"".join([self._unblind_chunk(name, points) for points in self._in_chunks(above)])
         with self._step() as step:
             if name == self.participant.name:
                 self._send_all(Kind.UNBLINDING_PROOF, step, self._unblinding_proof(above, lowered))
@@ -351,11 +352,11 @@ class AlignmentParty:
                 )
         return lowered
 
-    def _lower(self, name: str, points: bytes) -> bytes:
+    def _unblind_chunk(self, name: str, points: bytes) -> bytes:
         """One chunk without this party's scalar."""
         with self._step() as step:
             if name == self.participant.name:
-                return self._send_all(Kind.UNBLINDED_IDS, step, self._blinder.lowered(points))
+                return self._send_all(Kind.UNBLINDED_IDS, step, self._blinder.take_off(points))
             return self._receive(name, Kind.UNBLINDED_IDS, step, len(points))
 
     def _unblinding_proof(self, above: bytes, lowered: bytes) -> bytes:
@@ -376,7 +377,7 @@ class AlignmentParty:
     def _look_up(self, unblinded: bytes, common: bytes) -> Alignment:
         """Find own ids among the points without any scalar."""
         pieces = (slice(start, start + self._chunk) for start in self._starts(len(self._ids)))
-        hashed = SortedPoints(b"".join(map(self._blinder.hashed, map(self._ids.encoded, pieces))))
+        hashed = SortedPoints(b"".join(map(self._blinder.hash_texts, map(self._ids.encoded, pieces))))
         places = hashed.places[hashed.are_in(SortedPoints(unblinded))]
         expected = len(common) // POINT_BYTES
         if len(places) != expected:

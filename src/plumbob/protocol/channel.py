@@ -56,7 +56,7 @@ class Channel:
             self._link.send(message.header, body)
         # Seals stand beside the streams: a simulation, where nobody signs, has the same ones.
         if kind is not Kind.SEAL:
-            self.sent_hash = chained(self.sent_hash, digest)
+            self.sent_hash = next_hash(self.sent_hash, digest)
             self.traffic.messages_sent += 1
             self.traffic.bytes_sent += len(message)
 
@@ -66,9 +66,9 @@ class Channel:
 
     def receive_view(self, kind: Kind, step: int, size: int | None) -> memoryview:
         """The same as `receive` without a copy, for bodies of many megabytes."""
-        return memoryview(self._received_message(kind, step, size))[HEADER.size :]
+        return memoryview(self._take_message(kind, step, size))[HEADER.size :]
 
-    def _received_message(self, kind: Kind, step: int, size: int | None) -> Data:
+    def _take_message(self, kind: Kind, step: int, size: int | None) -> Data:
         """The whole message, checked and written down."""
         replayed = self._journal.arrived(self.peer)
         data = self._next(kind) if replayed is None else replayed
@@ -90,7 +90,7 @@ class Channel:
         if self.recording is not None:
             self.recording.append(bytes(data))
         if kind is not Kind.SEAL:
-            self.received_hash = chained(self.received_hash, digest)
+            self.received_hash = next_hash(self.received_hash, digest)
             self.traffic.messages_received += 1
             self.traffic.bytes_received += len(data)
         return data
@@ -105,7 +105,7 @@ class Channel:
             self.waiting_for = None
 
     def _header(self, data: Data) -> tuple[Kind, int, int]:
-        with said_by(self.peer):
+        with blame(self.peer):
             return decode_header(data)
 
     def state(self) -> bytes:
@@ -123,7 +123,7 @@ class Channel:
 
 
 @contextmanager
-def said_by(peer: str) -> Iterator[None]:
+def blame(peer: str) -> Iterator[None]:
     """Name the peer whose bytes are refused; a failing engine of our own names nobody."""
     try:
         yield
@@ -142,6 +142,6 @@ def digest_of(data: Data) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-def chained(so_far: bytes, digest: bytes) -> bytes:
+def next_hash(so_far: bytes, digest: bytes) -> bytes:
     """The next value of a hash over a stream, which can be stored and continued."""
     return hashlib.sha256(so_far + digest).digest()

@@ -46,7 +46,7 @@ class OpenedWidth:
         """Bytes of a message with this many cut shares."""
         return count * self._bytes
 
-    def opened(self, cut: Sequence[int], missing: Mapping[str, bytes]) -> Vector:
+    def open(self, cut: Sequence[int], missing: Mapping[str, bytes]) -> Vector:
         """The numbers that own cut shares and the peers' add up to, each right to one unit in its last place."""
         modulus, total = 1 << self.bits, list(cut)
         for peer, body in missing.items():
@@ -55,11 +55,11 @@ class OpenedWidth:
         return np.array([math.ldexp(value, -self.fraction_bits) for value in sums])
 
     def to_bytes(self, cut: Sequence[int]) -> bytes:
-        return packed(cut, self._bytes)
+        return pack(cut, self._bytes)
 
     def from_bytes(self, data: bytes, peer: str) -> Share:
         """The inverse of `to_bytes`, of a body whose length was checked."""
-        values = unpacked(data, self._bytes)
+        values = unpack(data, self._bytes)
         if any(value >> self.bits for value in values):
             raise RemoteProtocolError(
                 f"{peer}: expected shares cut to {self.bits} bits, some are wider; is the peer running another version?"
@@ -71,13 +71,13 @@ class OpenedWidth:
         return -(-self.bits // 8)
 
 
-def packed(values: Iterable[int], size: int) -> bytes:
+def pack(values: Iterable[int], size: int) -> bytes:
     """Whole numbers as bytes, so many for each."""
     return b"".join(value.to_bytes(size, "little") for value in values)
 
 
-def unpacked(data: bytes, size: int) -> Share:
-    """The inverse of `packed`, of a body whose length was checked."""
+def unpack(data: bytes, size: int) -> Share:
+    """The inverse of `pack`, of a body whose length was checked."""
     return [int.from_bytes(data[start : start + size], "little") for start in range(0, len(data), size)]
 
 
@@ -85,6 +85,16 @@ WEIGHTS = OpenedWidth(integer_bits=6, fraction_bits=20)
 """The width of a weight in the units of training: below 64, to 2**-20."""
 OPENED_SCORES = OpenedWidth(integer_bits=5, fraction_bits=16)
 """The width of a score, which is shared modulo one period of the sigmoid's series, 64: below 32, to 2**-16."""
+
+
+def opened_bits(plan: Plan, name: str) -> int:
+    """Bits about the peers that this party's opened weights can carry in one run of `shares`, if it deviates."""
+    return columns_of(plan, name) * WEIGHTS.bits if plan.opens_weights else 0
+
+
+def scored_bits(plan: Plan, rows: int) -> int:
+    """Bits about the feature parties that this many scores, opened from shares, can carry to the label party."""
+    return rows * OPENED_SCORES.bits if plan.is_closed else 0
 
 
 def columns_of(plan: Plan, name: str) -> int:

@@ -135,17 +135,17 @@ def _held_out_scores(party: TrainingParty) -> Vector | None:
 # At the label party.
 
 
-def judged_at_home(
+def judge_at_home(
     party: TrainingParty, scores: Vector, alone: Vector
 ) -> tuple[dict[str, Metrics], dict[str, list[list[float]]]]:
     """(metrics, calibration curve) of the joint model and of own columns alone, on the held-out rows."""
     labels = np.asarray(party.shard.y_test, dtype=np.int8)
     models = {"joint": log_odds(party.plan, scores), "local-only": party.shard.X_test @ alone}
     curves = {name: metrics.calibration_curve(labels, values) for name, values in models.items()}
-    return {name: measured(labels, values) for name, values in models.items()}, curves
+    return {name: measure_quality(labels, values) for name, values in models.items()}, curves
 
 
-def measured(y: ArrayLike, scores: Vector) -> Metrics:
+def measure_quality(y: ArrayLike, scores: Vector) -> Metrics:
     """All metrics by name; None for those not defined on these rows, because JSON has no NaN."""
     values = asdict(metrics.quality(y, scores))
     return {name: value if np.isfinite(value) else None for name, value in values.items()}

@@ -29,7 +29,7 @@ class PairMasks:
     keys: Mapping[str, bytes]
     """The key that this party shares with each other one."""
 
-    def hidden(
+    def hide(
         self, receiver: str, step: int, values: Iterable[int], indices: Iterable[int], moduli: Iterable[int]
     ) -> Share:
         """The values with this party's masks; their indices, and the step, never come twice toward one receiver."""

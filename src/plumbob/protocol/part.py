@@ -128,9 +128,9 @@ class ModelPart:
 
     def to_json(self) -> bytes:
         """The part as JSON, field by field, with hashes that show damage to what prediction works with."""
-        return json.dumps(self._stored(), indent=1, allow_nan=False).encode()
+        return json.dumps(self._stored_fields(), indent=1, allow_nan=False).encode()
 
-    def _stored(self) -> dict[str, Any]:
+    def _stored_fields(self) -> dict[str, Any]:
         """All fields as JSON has them: arrays are lists, and bytes are in base64."""
         fields: dict[str, Any] = msgspec.to_builtins(self, enc_hook=np.ndarray.tolist)
         return {"format": FORMAT, "bound_hashes": self._bound_hashes(), **fields}
@@ -156,7 +156,7 @@ class ModelPart:
             if written == FORMAT:
                 part = msgspec.convert(stored, cls, dec_hook=_array)
                 # What it would write again must stand there: no other field, no number of another kind, no NaN.
-                if json.dumps(part._stored(), allow_nan=False) != json.dumps(stored):
+                if json.dumps(part._stored_fields(), allow_nan=False) != json.dumps(stored):
                     raise damaged
                 part = _with_empty_matrix(part)
         except (ValueError, KeyError, RecursionError) as error:

@@ -43,7 +43,7 @@ class Participant:
         """Hashes of what came from every peer so far, in the order of their names."""
         return b"".join(self.channels[peer].received_hash for peer in sorted(self.channels))
 
-    def _carried(self) -> bytes:
+    def _streams(self) -> bytes:
         """Hashes of what came from and what was sent to every peer so far."""
         return b"".join(self.channels[peer].sent_hash for peer in sorted(self.channels)) + self._heard()
 
@@ -69,7 +69,7 @@ class Participant:
     def begin_step(self, step: int) -> None:
         """Start a step, or agreeing on keys: from now on, messages and draws belong to it."""
         self.journal.begin(step)
-        self.draws.leave_set_up(self._carried())
+        self.draws.leave_set_up(self._streams())
 
     def finish_step(self, step: int, state: State | None = None, needs: Mapping[int, bytes] | None = None) -> None:
         """Write into the journal the state that the next step depends on, and what later steps need.
@@ -77,7 +77,7 @@ class Participant:
         The state is that of the party's program; those of the channels and of the draws are added here.
         """
         channels = {f"channel/{peer}": channel.state() for peer, channel in self.channels.items()}
-        whole = {**(state or {}), **channels, "draws": self.draws.advance(self._carried())}
+        whole = {**(state or {}), **channels, "draws": self.draws.advance(self._streams())}
         self.journal.finish(step, whole, needs or {})
 
     def take_up(self) -> Resumed | None:

@@ -26,20 +26,20 @@ class Blinder:
         self._domain = domain
         self._group = RistrettoGroup(threads=threads)
 
-    def hashed(self, texts: PackedTexts, scalar: int = 1) -> bytes:
+    def hash_texts(self, texts: PackedTexts, scalar: int = 1) -> bytes:
         """Texts hashed to points, times a scalar."""
         # The domain has a fixed length.
         return self._group.times_hashed(uniform_strings(self._domain, texts), scalar)
 
-    def blinded(self, texts: PackedTexts) -> bytes:
+    def blind(self, texts: PackedTexts) -> bytes:
         """Texts hashed to points, times the scalar."""
-        return self.hashed(texts, self._scalar)
+        return self.hash_texts(texts, self._scalar)
 
-    def raised(self, points: Points) -> bytes:
+    def put_on(self, points: Points) -> bytes:
         """Points times the scalar; CryptoError where one is no point."""
         return self._group.times(points, self._scalar)
 
-    def lowered(self, points: Points) -> bytes:
+    def take_off(self, points: Points) -> bytes:
         """Points times the scalar's inverse; CryptoError where one is no point."""
         return self._group.times(points, self._inverse)
 
@@ -82,7 +82,12 @@ class SortedPoints:
     def __len__(self) -> int:
         return len(self.points)
 
-    def repeated(self) -> int:
+    @property
+    def is_as_it_came(self) -> bool:
+        """Whether the list came sorted, each point once."""
+        return not self.count_repeats() and bool((self.places[1:] > self.places[:-1]).all())
+
+    def count_repeats(self) -> int:
         """How many points equal an earlier one."""
         return int(np.count_nonzero(self.points[1:] == self.points[:-1]))
 
@@ -104,13 +109,7 @@ class SortedPoints:
         return found
 
 
-def are_sorted(points: bytes) -> bool:
-    """Whether every point is greater than the one before."""
-    words = _words(points)
-    return bool(_is_greater(words[1:], words[:-1]).all())
-
-
-def shuffled(points: bytes, order: NDArray[np.uint32]) -> bytes:
+def shuffle(points: bytes, order: NDArray[np.uint32]) -> bytes:
     """The same points in another order."""
     return np.take(np.frombuffer(points, dtype=f"V{POINT_BYTES}"), order).tobytes()
 
@@ -131,11 +130,3 @@ def _first_words(points: PointRows) -> NDArray[np.uint64]:
 def _words(points: bytes) -> PointWords:
     """Points as numbers read big-endian, so that they are ordered as the bytes are."""
     return np.frombuffer(points, dtype=">u8").reshape(-1, WORDS).astype(np.uint64)
-
-
-def _is_greater(left: PointWords, right: PointWords) -> Flags:
-    """Whether each point is greater, by the first number that differs."""
-    found = np.zeros(len(left), dtype=np.bool_)
-    for word in reversed(range(WORDS)):
-        found = (left[:, word] > right[:, word]) | ((left[:, word] == right[:, word]) & found)
-    return found

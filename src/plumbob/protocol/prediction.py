@@ -80,7 +80,7 @@ class Asker:
         for channel in peers.values() if len(peers) > 1 else ():
             channel.send(Kind.QUERY_DECISION, self._step, b"".join(verdicts.values()))
         if refusals := refusals_in(verdicts):
-            sign_last(self.participant, self._step)
+            signing.meet(self.participant, self._step)
             raise BudgetExceededError(f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals)}")
         scores = self._scoring.collect(self._step, rows)
         self.participant.finish_step(self._step)
@@ -91,7 +91,7 @@ class Asker:
         self._step += 1
         for channel in self.participant.data_peers.values():
             channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
-        sign_last(self.participant, self._step)
+        signing.meet(self.participant, self._step)
 
     def _refuse(self, rows: Sequence[int]) -> None:
         if not len(rows) or len(set(rows)) != len(rows) or min(rows) < 0 or max(rows) >= len(self.table):
@@ -164,7 +164,7 @@ class Answerer:
             queries, rows = queries + 1, rows + len(query.rows)
             # What was answered need not be kept: a session that breaks off starts over.
             self.participant.finish_step(queries)
-        sign_last(self.participant, queries + 1)
+        signing.meet(self.participant, queries + 1)
         return Served(queries, rows)
 
     def _next_query(self, step: int) -> Query:
@@ -194,7 +194,7 @@ class Answerer:
             return
         if verdict[0] == WILL_ANSWER:
             self._ledger.add(-len(query.rows))
-        sign_last(self.participant, step)
+        signing.meet(self.participant, step)
         asked = f"{self._asker} asked for {counted(query.in_all, 'row')}"
         raise BudgetExceededError(f"{asked}; {'; '.join(refusals)}. Nobody has answered this query")
 
@@ -241,8 +241,3 @@ def refusals_in(verdicts: Mapping[str, bytes], reader: str = "") -> list[str]:
             who = "" if peer == reader else f"{peer} refused: "
             refusals.append(f"{who}{limit.in_words(used, peer)}; {cure}")
     return refusals
-
-
-def sign_last(participant: Participant, step: int) -> None:
-    """Sign for the last time: what nobody signs, nobody answers for."""
-    signing.meet(participant, step)

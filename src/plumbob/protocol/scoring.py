@@ -18,10 +18,10 @@ from plumbob.data import Table, store
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import signing
-from plumbob.protocol.channel import said_by
+from plumbob.protocol.channel import blame
 from plumbob.protocol.handshake import JointSession, agree, fix_numbers
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, columns_of, packed, unpacked
+from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, columns_of, pack, unpack
 from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
@@ -78,7 +78,7 @@ class OpenedScoring:
         shares = [channel.receive(Kind.SCORE_SHARE, step, size) for channel in peers.values()]
         signing.check_seals(self._participant, step, peers)
         for body in shares:
-            total = [(a + b) % MODULUS for a, b in zip(total, unpacked(body, SCORE_BYTES), strict=True)]
+            total = [(a + b) % MODULUS for a, b in zip(total, unpack(body, SCORE_BYTES), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
         most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
         if any(abs(value) > most for value in sums):
@@ -88,8 +88,8 @@ class OpenedScoring:
     def answer(self, step: int, rows: Sequence[int]) -> None:
         signing.meet(self._participant, step, [self._participant.name, *self._participant.data_peers])
         own = self._own[list(rows)].tolist()
-        hidden = self.pair_masks.hidden(self._asker, step, own, rows, repeat(MODULUS))
-        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, packed(hidden, SCORE_BYTES))
+        hidden = self.pair_masks.hide(self._asker, step, own, rows, repeat(MODULUS))
+        self._participant.channels[self._asker].send(Kind.SCORE_SHARE, step, pack(hidden, SCORE_BYTES))
         signing.seal(self._participant, step, [self._asker])
 
     @property
@@ -148,20 +148,20 @@ class SharedScoring:
         return entries
 
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
-        return np.concatenate([np.zeros(0), *(self._collected(step, piece) for piece in _pieces(rows))])
+        return np.concatenate([np.zeros(0), *(self._collect_piece(step, piece) for piece in _pieces(rows))])
 
-    def _collected(self, step: int, rows: NDArray[np.intp]) -> Vector:
+    def _collect_piece(self, step: int, rows: NDArray[np.intp]) -> Vector:
         cut = self._cut_scores(step, rows)
         channels, size = self.holders.channels, OPENED_SCORES.size(len(rows))
         shares = {peer: channel.receive(Kind.SCORE_SHARE, step, size) for peer, channel in channels.items()}
         signing.check_seals(self.participant, step, self.holders.names)
-        return OPENED_SCORES.opened(cut, shares)
+        return OPENED_SCORES.open(cut, shares)
 
     def answer(self, step: int, rows: Sequence[int]) -> None:
         label = self.holders.label
         for piece in _pieces(rows):
             cut = self._cut_scores(step, piece)
-            hidden = self.pair_masks.hidden(label, step, cut, piece.tolist(), repeat(1 << OPENED_SCORES.bits))
+            hidden = self.pair_masks.hide(label, step, cut, piece.tolist(), repeat(1 << OPENED_SCORES.bits))
             self.holders.channels[label].send(Kind.SCORE_SHARE, step, OPENED_SCORES.to_bytes(hidden))
             signing.seal(self.participant, step, [label])
 
@@ -176,7 +176,7 @@ class SharedScoring:
         mine = local.scores(self.engine, entries, self.own, self.shape.input_bits)
         total = mine >> np.uint64(self.shape.input_bits - ANGLE_BITS)
         rows = len(entries)
-        matrix = lattice.PrivateMatrix(self.engine, self.shape.scored(self.holders.name, rows), entries)
+        matrix = lattice.PrivateMatrix(self.engine, self.shape.score_layout(self.holders.name, rows), entries)
         for peer, channel in self.holders.channels.items():
             # Drawn for these rows alone: randomness that hid others must not hide them too.
             answering_key = self.participant.draws.of("answers", peer).draw(SEED_BYTES)
@@ -185,9 +185,9 @@ class SharedScoring:
             channel.send(Kind.LATTICE_REPLY, step, answer.reply)
             total = total + answer.share[:, 0]
         for peer, channel in self.holders.channels.items():
-            layout = self.shape.scored(peer, rows)
+            layout = self.shape.score_layout(peer, rows)
             reply = channel.receive(Kind.LATTICE_REPLY, step, layout.reply_bytes)
-            with said_by(peer):
+            with blame(peer):
                 total = total + open_reply(self._owner_keys[peer], layout, reply)[:, 0]
         return total
 

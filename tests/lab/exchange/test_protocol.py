@@ -180,7 +180,7 @@ def test_the_masks_of_all_who_answer_add_up_to_nothing(parties: int) -> None:
         for name in names:
             shared = {other: keys[min(name, other), max(name, other)] for other in names if other != name}
             if name != receiver:
-                hidden = PairMasks(name, b"s", shared).hidden(receiver, 4, [0] * 30, range(30), moduli)
+                hidden = PairMasks(name, b"s", shared).hide(receiver, 4, [0] * 30, range(30), moduli)
                 added.append(hidden)
                 assert all(hidden)
         assert not any(sum(masks) % modulus for masks, modulus in zip(zip(*added, strict=True), moduli, strict=True))

@@ -11,7 +11,7 @@ from plumbob.lab.simulate import Run, train
 from plumbob.lab.simulate.files import LoadedTables, load_tables
 from plumbob.lab.simulate.quality import epoch_weights, with_quality
 from plumbob.plan import Plan
-from plumbob.protocol.outcome import measured
+from plumbob.protocol.outcome import measure_quality
 
 MODELS = {"joint", "local-only", "pooled"}
 
@@ -38,7 +38,7 @@ def test_models_side_by_side_on_the_test_part() -> None:
     mean, std = X.mean(axis=0), X.std(axis=0)
     X_test, y_test = datasets.load("breast-cancer", "test")
     fitted = LogisticRegression(max_iter=1000).fit((X - mean) / std, y)
-    expected = measured(y_test.astype(np.float64), fitted.decision_function((X_test - mean) / std))
+    expected = measure_quality(y_test.astype(np.float64), fitted.decision_function((X_test - mean) / std))
     assert models["pooled"] == pytest.approx(expected, abs=1e-6)
     pooled_auc, local_auc = models["pooled"]["auc"], models["local-only"]["auc"]
     assert pooled_auc is not None
@@ -105,7 +105,7 @@ def test_label_party_without_columns() -> None:
 
 def test_undefined_is_none() -> None:
     """On rows of one class what needs both is None, and the record is still JSON."""
-    values = measured(np.ones(3), np.array([0.1, 2.0, -1.0]))
+    values = measure_quality(np.ones(3), np.array([0.1, 2.0, -1.0]))
     assert values["auc"] is None
     assert values["ks"] is None
     assert json.loads(json.dumps(values, allow_nan=False))["accuracy"] == pytest.approx(2 / 3)

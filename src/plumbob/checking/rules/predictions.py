@@ -16,7 +16,7 @@ from plumbob.checking.rules.remedies import hidden_rows
 from plumbob.checking.rules.rule import Judged, Rule
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted
-from plumbob.protocol.releases import scored_bits
+from plumbob.protocol.openings import scored_bits
 
 EQUATIONS = {"prediction-equations": "Luo et al., ICDE 2021: equation solving"}
 MOST_EPSILON = 4.0

@@ -19,7 +19,7 @@ from plumbob.checking.rules.rule import Judged, Rule
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import counted
 from plumbob.plan import in_words
-from plumbob.protocol.releases import scored_bits
+from plumbob.protocol.openings import scored_bits
 from plumbob.protocol.shares.shape import RunShape
 
 FEW_PEOPLE = 3

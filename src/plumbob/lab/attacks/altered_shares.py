@@ -16,8 +16,7 @@ from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import Attack, AttackStage, Changed, Claim, View
 from plumbob.lab.attacks.peer_scores import usual_size
 from plumbob.model.logistic import fit_logistic
-from plumbob.protocol.openings import Share
-from plumbob.protocol.releases import scored_bits
+from plumbob.protocol.openings import Share, scored_bits
 from plumbob.protocol.shares.shape import WEIGHT_BITS
 from plumbob.protocol.shares.training import SharesParty
 

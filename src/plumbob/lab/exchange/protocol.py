@@ -89,7 +89,7 @@ class ExchangeParty(GradientParty):
         for learner, values in self.use("replies for peers", batch.step, opened).items():
             # Masks cancel in the sum over all helpers.
             moduli = self._peer_slots[learner].moduli
-            hidden = self.pair_masks.hidden(learner, batch.step, values, range(len(values)), moduli)
+            hidden = self.pair_masks.hide(learner, batch.step, values, range(len(values)), moduli)
             self._helpers[learner].hand_back(batch.step, hidden)
 
     def collect(self, batch: Batch, masks: Sequence[Sequence[int]]) -> Vector:

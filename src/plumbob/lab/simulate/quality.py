@@ -29,7 +29,7 @@ from plumbob.model.links import log_odds
 from plumbob.party.scores import SAID
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
-from plumbob.protocol.outcome import HELD_OUT, measured
+from plumbob.protocol.outcome import HELD_OUT, measure_quality
 from plumbob.run_folder import RunFolder
 
 TEST_PART, TRAINING = "test part", "training rows"
@@ -63,7 +63,7 @@ def with_quality(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table
         "joint": log_odds(plan, run.model.scores(judged_on)),
         **baseline_scores(run.model, _some(trained_on), judged_on),
     }
-    quality = {name: {model: measured(y, values) for model, values in scores.items()}}
+    quality = {name: {model: measure_quality(y, values) for model, values in scores.items()}}
     record = replace(
         run.record,
         notes=[*run.record.notes, *([SAMPLED] if len(training) > MANY_ROWS or len(y) > MANY_ROWS else [])],
@@ -73,7 +73,7 @@ def with_quality(run: Run, tables: Mapping[str, Table], test: Mapping[str, Table
         predicted_class=str(run.model.classes[1]),
         remarks=[*run.record.remarks, *_remarks(plan, name, quality[name], trained_on, judged_on)],
         epochs=[
-            {"epoch": float(epoch), **measured(_labels(plan, some), values)}
+            {"epoch": float(epoch), **measure_quality(_labels(plan, some), values)}
             for epoch, values in enumerate((log_odds(plan, one) for one in epoch_scores(run, some)), start=1)
         ],
     )
@@ -88,7 +88,7 @@ def _remarks(
     judged_on: Mapping[str, Table],
 ) -> Iterator[str]:
     """Remarks on how plain columns would do, lest the encoding be taken for the limit, and on whether joining paid."""
-    plain = measured(_labels(plan, judged_on), _plain_scores(plan, _some(trained_on), judged_on))
+    plain = measure_quality(_labels(plan, judged_on), _plain_scores(plan, _some(trained_on), judged_on))
     yield (
         "Plain columns with scikit-learn's C = 1, pooled, would reach"
         f" AUC {_shown(plain['auc'])} and log loss {_shown(plain['log_loss'])}"

@@ -38,7 +38,7 @@ from plumbob.party.scores import (
 from plumbob.party.session import Session, session_at
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
-from plumbob.protocol.outcome import HELD_OUT, Metrics, measured
+from plumbob.protocol.outcome import HELD_OUT, Metrics, measure_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 
@@ -314,7 +314,10 @@ def _models_on_held_out(
     penalty = (plan.l2 or 1.0 / len(training)) * np.diag([1.0] * (X.shape[1] - 1) + [0.0])
     weights = None if table.weights is None else table.weights[training]
     alone = fit_logistic(X[training], labels[training], penalty, weights)
-    return {"joint": measured(labels[held_out], odds), "local-only": measured(labels[held_out], X[held_out] @ alone)}
+    return {
+        "joint": measure_quality(labels[held_out], odds),
+        "local-only": measure_quality(labels[held_out], X[held_out] @ alone),
+    }
 
 
 def _test_labels(home: Home, plan: Plan, wanted: Wanted, test: str | Path) -> dict[str, int] | None:
@@ -333,7 +336,7 @@ def _test_labels(home: Home, plan: Plan, wanted: Wanted, test: str | Path) -> di
 
 def _quality(labels: dict[str, int], ids: Sequence[str], odds: Vector, written: dict[str, Any]) -> dict[str, Any]:
     """The model's quality on the user's own test rows."""
-    found = measured([labels[identity] for identity in ids], odds)
+    found = measure_quality([labels[identity] for identity in ids], odds)
     shown = ", ".join(
         f"{name.replace('_', ' ')} {decimal(value)}" for name, value in found.items() if value is not None
     )

@@ -25,7 +25,7 @@ from plumbob.party.signature import verify_message
 from plumbob.party.statements import plan_in, read_statement, sealed_by, statement_mistakes
 from plumbob.plan import Plan, in_words
 from plumbob.protocol.account import LAST
-from plumbob.protocol.releases import opened_bits
+from plumbob.protocol.openings import opened_bits
 from plumbob.record import PartyRecord, RunRecord
 from plumbob.report.receipt import compared_streams, consents, keys_in_words, transcript_hash, work_table
 from plumbob.report.run import summary, warnings

@@ -77,10 +77,10 @@ def settle_keys(
     participant.begin_step(KEYS)
     agree_keys(participant, keys, channels, listed)
     passes = sorted({product.last for product in listed})
-    participant.finish_step(KEYS, needs={number: _needed(listed, keys, number) for number in passes})
+    participant.finish_step(KEYS, needs={number: _contents_for(listed, keys, number) for number in passes})
 
 
-def _needed(products: Sequence[Product], keys: Keys, number: int) -> bytes:
+def _contents_for(products: Sequence[Product], keys: Keys, number: int) -> bytes:
     """What one pass needs: seeds of own keys, and the peers' keys, in the order of the products."""
     return msgspec.msgpack.encode([keys.content(product) for product in products if product.last == number])
 
@@ -148,7 +148,7 @@ class _Tests:
         proofs = [self._proof(product) for product in proving]
         sizes = [2 * product.parameters.polynomial_bytes for product in proving]
         challenges = yield from self._swap(Kind.KEY_CHALLENGES, number, [test.challenge() for test in tests], sizes)
-        with self._naming_peer():
+        with self._blame_peer():
             committed = [proof.commit(challenge) for proof, challenge in zip(proofs, challenges, strict=True)]
         commitments = yield from self._swap(Kind.KEY_COMMITMENTS, number, committed, [COMMITMENT_BYTES] * len(tests))
         reveals = yield from self._swap(
@@ -157,20 +157,20 @@ class _Tests:
             [test.reveal(commitment) for test, commitment in zip(tests, commitments, strict=True)],
             [SEED_BYTES] * len(proofs),
         )
-        with self._naming_peer():
+        with self._blame_peer():
             nonces = [proof.reveal(sigma) for proof, sigma in zip(proofs, reveals, strict=True)]
         answers = [AGAIN + bytes(SEED_BYTES) if nonce is None else PASSED + nonce for nonce in nonces]
         theirs = yield from self._swap(Kind.KEY_NONCES, number, answers, [1 + SEED_BYTES] * len(tests))
         for product, test, answer in zip(testing, tests, theirs, strict=True):
             if answer[:1] != AGAIN:
-                with self._naming_peer():
+                with self._blame_peer():
                     self.keys.tested[product] = test.finish(answer[1:])
         again = [product for product, nonce in zip(proving, nonces, strict=True) if nonce is None]
         return again, [product for product in testing if product not in self.keys.tested]
 
     def _test(self, product: Product) -> KeyTest:
         context, sigma = product.context(self.keys.session), self._draw("test of a key", product)
-        with self._naming_peer():
+        with self._blame_peer():
             return KeyTest(self.keys.engine, product.parameters, context, self._public[product], sigma)
 
     def _proof(self, product: Product) -> KeyProof:
@@ -182,7 +182,7 @@ class _Tests:
         return self.participant.draws.of(purpose, place).draw(SEED_BYTES)
 
     @contextmanager
-    def _naming_peer(self) -> Iterator[None]:
+    def _blame_peer(self) -> Iterator[None]:
         """Say whose key, or whose challenge, is refused: there may be several peers."""
         try:
             yield

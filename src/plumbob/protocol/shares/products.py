@@ -29,7 +29,7 @@ from plumbob.crypto.lattice import (
 from plumbob.crypto.lattice.context import derive, fingerprint
 from plumbob.crypto.lattice.interface import SlotValues
 from plumbob.plan import Plan
-from plumbob.protocol.channel import Channel, said_by
+from plumbob.protocol.channel import Channel, blame
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.participant import Participant
@@ -128,20 +128,18 @@ class Pass:
         """Multiply what the owner encrypted; returns this party's shares."""
         channel, key = self.holders.channels[product.owner], self.keys.tested[product]
         request = channel.receive_view(Kind.LATTICE_REQUEST, self.number, product.layout.request_bytes)
-        with said_by(product.owner):
+        with blame(product.owner):
             answer = answer_request(factors, key, self.number, request, self.answering_key, self.register)
-        channel.send(Kind.LATTICE_REPLY, self.number, self._used(product, answer.reply))
+        reply = self.use(f"replies for {product.kind.partition(' ')[0]}", self.number, answer.reply)
+        channel.send(Kind.LATTICE_REPLY, self.number, reply)
         return answer.share
 
     def open(self, product: Product, evaluator: str) -> Pairs:
         """The owner's shares, from one evaluator's reply."""
         channel, layout = self.holders.channels[evaluator], product.layout
         reply = channel.receive_view(Kind.LATTICE_REPLY, self.number, layout.reply_bytes)
-        with said_by(evaluator):
+        with blame(evaluator):
             return open_reply(self.keys.own[product], layout, reply)
-
-    def _used(self, product: Product, reply: bytes) -> bytes:
-        return self.use(f"replies for {product.kind.partition(' ')[0]}", self.number, reply)
 
     # Products with a private matrix, between every two parties.
 
@@ -187,7 +185,7 @@ class Pass:
         """Lift a share (count, 2) to whole numbers, among the plan's first `holders`; the label party adds up."""
         if self.holders.is_first:
             peers = self.holders.names[1 : opening.holders]
-            hidden = [self._hidden_by(peer, opening, len(share)) for peer in peers]
+            hidden = [self._receive_masked(peer, opening, len(share)) for peer in peers]
             return opening.lifted(share, self.use("masked numbers", self.number, hidden))
         label, last = self.holders.label, self.shape.last_pass_of_key(self.number)
         masked = KeyContext(self.session, self.holders.name, label, kind, last).in_pass(self.number)
@@ -200,7 +198,7 @@ class Pass:
         self.holders.channels[label].send(Kind.MASKED_SHARE, self.number, hidden_share)
         return pairs.negate(masks)
 
-    def _hidden_by(self, peer: str, opening: MaskedOpening, count: int) -> Pairs:
+    def _receive_masked(self, peer: str, opening: MaskedOpening, count: int) -> Pairs:
         body = self.holders.channels[peer].receive(Kind.MASKED_SHARE, self.number, opening.size(count))
-        with said_by(peer):
+        with blame(peer):
             return opening.from_bytes(body)

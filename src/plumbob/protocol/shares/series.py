@@ -65,16 +65,16 @@ class Stages:
             if not stage.is_turn and self.holders.place in stage.owners:
                 # An imaginary part is the sum of real ones times imaginary ones.
                 values = _halves_swapped(values)
-            held = self._rounded_off(place, stage, self.now.begin_slots(slot_kind(place, stage), values)())
+            held = self._round_off(place, stage, self.now.begin_slots(slot_kind(place, stage), values)())
         if held is None:
             raise LocalProtocolError("every party takes part in the last stage of the sigmoid")
         return held
 
-    def _rounded_off(self, place: int, stage: Stage, shared: Pairs) -> Pairs:
+    def _round_off(self, place: int, stage: Stage, shared: Pairs) -> Pairs:
         """Lift the share and round it off for the next stage, modulo the slots' t again; or to residuals."""
         modulus, flat = self.shape.profile[2].slot_modulus, shared.reshape(-1, 2)
         if stage.is_masked:
-            lifted = self.now.lift(slot_kind(place, stage), self.shape.staged(stage), flat)
+            lifted = self.now.lift(slot_kind(place, stage), self.shape.opening_of(stage), flat)
         else:
             lifted = pairs.lift(flat, modulus, self.holders.place == stage.holders.start)
         if not stage.is_turn:

@@ -266,9 +266,9 @@ class RunShape:
 
     def prediction(self, owner: str, evaluator: str, rows: int = 1) -> Product:
         """The product by which rows are scored."""
-        return Product(PREDICTION, owner, (evaluator,), 0, self.scored(evaluator, rows))
+        return Product(PREDICTION, owner, (evaluator,), 0, self.score_layout(evaluator, rows))
 
-    def scored(self, evaluator: str, rows: int) -> Layout:
+    def score_layout(self, evaluator: str, rows: int) -> Layout:
         """The layout of products with rows to score of this party.
 
         All columns are one group, so that what was encrypted when training ended fits any rows.
@@ -314,7 +314,7 @@ class RunShape:
         """How the sigmoid of shared scores is put together, party by party."""
         return stages_of(self.parties)
 
-    def staged(self, stage: Stage) -> MaskedOpening:
+    def opening_of(self, stage: Stage) -> MaskedOpening:
         """How products of a stage of the sigmoid are lifted; all of them are below 2."""
         return MaskedOpening(self.profile[2].slot_modulus, stage.fraction_bits + 1, len(stage.holders))
 
@@ -399,7 +399,7 @@ class RunShape:
     def _failure_of_a_pass(self) -> float:
         """The chance of failure in one pass: products in slots, and between two parties also the gradients' sums."""
         slots = math.fsum(
-            count * stage.pairs * self._slots(rows, stage.is_turn).failure_chance(_lifted_alone(stage))
+            count * stage.pairs * self._slots(rows, stage.is_turn).failure_chance(_size_lifted_alone(stage))
             for rows, count in Counter(piece.stop - piece.start for piece in self.pieces).items()
             for stage in self.stages
         )
@@ -433,7 +433,7 @@ class RunShape:
             yield self.plan.columns + 1, self.lifted_sums
         for stage in self.stages:
             if stage.is_masked:
-                yield self.rows * (TERMS if stage.is_turn else 1), self.staged(stage)
+                yield self.rows * (TERMS if stage.is_turn else 1), self.opening_of(stage)
 
     @property
     def most_bits_behind_a_mask(self) -> int:
@@ -494,7 +494,7 @@ def most_opened_bits(plan: Plan, rows: int) -> int:
     return min(held, most_scored_rows(plan, rows) * OPENED_SCORES.bits)
 
 
-def _lifted_alone(stage: Stage) -> float:
+def _size_lifted_alone(stage: Stage) -> float:
     """The mean size of the numbers that the two holders of a stage lift; 0 where masks do it."""
     if stage.is_masked:
         return 0.0

@@ -91,7 +91,7 @@ def _masked_shares(shape: RunShape, passes: int) -> Iterator[Sent]:
         if stage.is_masked:
             for piece in shape.pieces:
                 numbers = (piece.stop - piece.start) * (TERMS if stage.is_turn else 1)
-                size = shape.staged(stage).size(numbers)
+                size = shape.opening_of(stage).size(numbers)
                 yield Sent(label, size, passes * len(stage.holders[1:]))
     columns = sum(columns_of(shape.plan, name) for name in shape.names)
     yield Sent(label, shape.lifted_sums.size(columns), passes * len(others))

@@ -36,7 +36,7 @@ from plumbob.protocol import signing
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.journal import Resumed, State
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.openings import WEIGHTS, Share, packed, unpacked
+from plumbob.protocol.openings import WEIGHTS, Share, pack, unpack
 from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.party import TrainingParty, row_weights
@@ -129,18 +129,18 @@ class SharesParty(TrainingParty):
         bound = local.RING if self.holders.is_pair else 1 << START_BITS
         for peer, channel in self.holders.channels.items():
             given = self.participant.draws.of("share of the start", peer).many_below(bound, len(left))
-            channel.send(Kind.START_SHARE, 0, packed(given, ELEMENT_BYTES))
+            channel.send(Kind.START_SHARE, 0, pack(given, ELEMENT_BYTES))
             left = [value - share for value, share in zip(left, given, strict=True)]
         self.held = {name: self._start_of(name, left) for name in self.holders.names}
         self.velocities = {name: [0] * len(share) for name, share in self.held.items()}
 
     def _start_of(self, name: str, left: Share) -> Share:
         if name == self.holders.name:
-            return self._reduced(left)
+            return self._reduce(left)
         size = ELEMENT_BYTES * self.holders.columns(name)
-        return self._reduced(unpacked(self.holders.channels[name].receive(Kind.START_SHARE, 0, size), ELEMENT_BYTES))
+        return self._reduce(unpack(self.holders.channels[name].receive(Kind.START_SHARE, 0, size), ELEMENT_BYTES))
 
-    def _reduced(self, values: Share) -> Share:
+    def _reduce(self, values: Share) -> Share:
         return [self.holders.shares.reduce(value) for value in values]
 
     def step(self, batch: Batch) -> None:
@@ -234,15 +234,15 @@ class SharesParty(TrainingParty):
         mine, number = shared[name], self.now.number
         for place, block in enumerate(self.now.shape.sum_blocks):
             rows, matrix = self._used_rows(GRADIENTS, self.level.gradients[place])
-            lent = {party: self._multiplied(block, residuals, party) for party in self.holders.names}
-            mine = added(mine, local.sums(self.engine, rows, lent[name]))
+            lent = {party: self._lent_to(block, residuals, party) for party in self.holders.names}
+            mine = add(mine, local.sums(self.engine, rows, lent[name]))
             for peer, ways in self.now.multiply(matrix_kind(GRADIENTS, place), lent, matrix).items():
                 for party, share in zip((name, peer), ways, strict=True):
-                    shared[party] = added(shared[party], local.integers_of(share))
-        shared[name] = added(shared[name], [value % local.RING >> DROPPED_BITS for value in mine])
+                    shared[party] = add(shared[party], local.integers_of(share))
+        shared[name] = add(shared[name], [value % local.RING >> DROPPED_BITS for value in mine])
         return self._lifted_sums(self.use("sums", number, self._noisy(number, shared)))
 
-    def _multiplied(self, block: slice, residuals: lattice.Pairs, name: str) -> lattice.Pairs:
+    def _lent_to(self, block: slice, residuals: lattice.Pairs, name: str) -> lattice.Pairs:
         """What one party's block of rows is multiplied with: residuals and, below the last, weights for the penalty."""
         if block.stop or not self.plan.l2:
             return residuals[block]
@@ -311,7 +311,7 @@ class SharesParty(TrainingParty):
     def state(self) -> State:
         named = {WEIGHTS_OF: self.held, VELOCITY_OF: self.velocities}
         shares = {
-            prefix + name: packed((value % local.RING for value in share), ELEMENT_BYTES)
+            prefix + name: pack((value % local.RING for value in share), ELEMENT_BYTES)
             for prefix, held in named.items()
             for name, share in held.items()
         }
@@ -321,7 +321,7 @@ class SharesParty(TrainingParty):
     def restore(self, resumed: Resumed) -> None:
         state = resumed.state
         self.held, self.velocities = (
-            {name: self._reduced(unpacked(state[prefix + name], ELEMENT_BYTES)) for name in self.holders.names}
+            {name: self._reduce(unpack(state[prefix + name], ELEMENT_BYTES)) for name in self.holders.names}
             for prefix in (WEIGHTS_OF, VELOCITY_OF)
         )
         self.register = lattice.Register(msgspec.msgpack.decode(state["register"], type=dict[bytes, bytes]))
@@ -336,13 +336,13 @@ class SharesParty(TrainingParty):
         signing.meet(self.participant, 0)
         for peer, channel in self.holders.channels.items():
             cut = self._cut(self.held[peer])
-            hidden = self.pair_masks.hidden(peer, 0, cut, range(len(cut)), repeat(1 << WEIGHTS.bits))
+            hidden = self.pair_masks.hide(peer, 0, cut, range(len(cut)), repeat(1 << WEIGHTS.bits))
             channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(hidden))
         signing.seal(self.participant, 0)
         channels, size = self.holders.channels, WEIGHTS.size(self.columns)
         missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0, size) for peer, channel in channels.items()}
         signing.check_seals(self.participant, 0)
-        self.weights = WEIGHTS.opened(self._cut(self.held[self.holders.name]), missing)
+        self.weights = WEIGHTS.open(self._cut(self.held[self.holders.name]), missing)
 
     def _cut(self, share: Share) -> Share:
         dropped = WEIGHT_BITS - WEIGHTS.fraction_bits
@@ -402,7 +402,7 @@ class StepSize:
         return cls(factor, shape.gradient_fraction + exponent - WEIGHT_BITS, momentum)
 
 
-def added(left: Share, right: Share) -> Share:
+def add(left: Share, right: Share) -> Share:
     """The sum of two shares, number by number."""
     return [a + b for a, b in zip(left, right, strict=True)]
 

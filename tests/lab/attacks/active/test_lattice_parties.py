@@ -16,7 +16,7 @@ from plumbob.lab.audit.again import RunsAgain
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.simulate import Run
 from plumbob.plan import Plan
-from plumbob.protocol.releases import opened_bits, scored_bits
+from plumbob.protocol.openings import opened_bits, scored_bits
 from plumbob.protocol.shares.keys import Keys
 from plumbob.protocol.shares.shape import GRADIENTS, RunShape, matrix_kind
 from plumbob.protocol.shares.training import SharesParty

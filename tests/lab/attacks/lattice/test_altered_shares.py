@@ -11,9 +11,8 @@ from plumbob.crypto.lattice import local, make_request
 from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.simulate import Run
-from plumbob.protocol.openings import OPENED_SCORES
+from plumbob.protocol.openings import OPENED_SCORES, scored_bits
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.releases import scored_bits
 from plumbob.protocol.scoring import SharedScoring
 from plumbob.protocol.shares.bound import Bound, BoundEnd
 from plumbob.protocol.shares.shape import WEIGHT_BITS, RunShape

@@ -5,8 +5,7 @@ import pytest
 from plumbob.errors import DivergenceError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind, Message
-from plumbob.protocol.openings import WEIGHTS
-from plumbob.protocol.releases import opened_bits
+from plumbob.protocol.openings import WEIGHTS, opened_bits
 from plumbob.protocol.shares.training import SharesParty
 from tests.protocol.support import Wire, played, shares_plan
 
