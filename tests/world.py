@@ -60,7 +60,8 @@ from plumbob.protocol.messages import HEADER, Message, decode
 from plumbob.protocol.openings import OPENED_SCORES
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import AfterStep, TrainingParty, party_at
+from plumbob.protocol.party import AfterStep, TrainingParty
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.frozen.messages import ALIGNMENTS, SHARES, TRAININGS, rows_of
 from tests.protocol.support import Tables, made_up, signers_of, tables_for
@@ -620,11 +621,11 @@ class World:
             yield
             return
 
-        def cast(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
-            return party_at(participant, table, progress, self.instead.get(participant.name))
+        def cast(participant: Participant, table: Table, progress: AfterStep | None = None) -> Any:
+            return self.instead.get(participant.name, SharesParty)(participant, table, progress)
 
         with CASTING, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(training, "party_at", cast)
+            patch.setattr(training, "SharesParty", cast)
             yield
 
     def start(

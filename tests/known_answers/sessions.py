@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from plumbob.crypto import Draws
 from plumbob.data.ids import PackedIds
 from plumbob.lab.simulate import Run
+from plumbob.lab.simulate.parties import party_at
 from plumbob.net import identity
 from plumbob.party import proposal
 from plumbob.party.signature import PURPOSE, MessageSigner, PlanSignature, swap_signatures
@@ -21,7 +22,6 @@ from plumbob.plan import Plan
 from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.alignment import AlignmentParty
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import party_at
 from plumbob.protocol.prediction import Answerer, Asker
 from tests.frozen.messages import ARBITER, EXCHANGE, QUERIES, SHARES, rows_of
 from tests.protocol.support import Wire, outcomes, seated, tables_for, trained

@@ -18,7 +18,7 @@ from plumbob.party import evidence, replay, training
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.plan import Plan
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import AfterStep, party_at
+from plumbob.protocol.party import AfterStep
 from plumbob.protocol.shares.training import SharesParty
 from tests.party.verbs import Organisations
 from tests.protocol.support import made_up, tables_for
@@ -64,9 +64,9 @@ def trained(
     settings = {name: {"evidence_key": str(folder / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
     organisations = Organisations(plan, given, folder, settings=settings)
 
-    def party_instead(participant: Participant, table: Table | None, progress: AfterStep | None = None) -> Any:
+    def party_instead(participant: Participant, table: Table, progress: AfterStep | None = None) -> Any:
         cheat = cheats.get(participant.name)
-        return party_at(participant, table, progress, None if cheat is None else hooked(SharesParty, cheat))
+        return (SharesParty if cheat is None else hooked(SharesParty, cheat))(participant, table, progress)
 
     def train(name: str) -> Any:
         while True:
@@ -75,7 +75,7 @@ def trained(
                 return party.train(organisations.home(name), plan, caller=QUIET)
 
     with CASTING, pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(len(auditors)) as pool:
-        patch.setattr(training, "party_at", party_instead)
+        patch.setattr(training, "SharesParty", party_instead)
         list(pool.map(train, auditors))
     for name in auditors:
         (folder / "runs").mkdir(exist_ok=True)

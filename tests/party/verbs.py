@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal
@@ -31,7 +30,6 @@ from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.training import SharesParty
 from plumbob.run_folder import JOURNAL
 from tests.party.processes import PATIENCE, context
@@ -214,8 +212,8 @@ def run_command(words: list[str], place: Path, circumstances: Circumstances) -> 
     if circumstances.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (circumstances.largest_file, resource.RLIM_INFINITY))
     if circumstances.hook is not None:
-        cheat = partial(party_at, instead=hooked(SharesParty, circumstances.hook))
-        training.party_at = cheat  # type: ignore[attr-defined]  # No flag or file of a party could do this.
+        # No flag or file of a party could do this.
+        training.SharesParty = hooked(SharesParty, circumstances.hook)  # type: ignore[assignment, attr-defined]
     sys.argv = words
     cli.main()
 

@@ -20,6 +20,7 @@ from plumbob.lab import datasets
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.exchange.primitive import PaillierParticipant
 from plumbob.lab.simulate import Run, train
+from plumbob.lab.simulate.parties import AnyParty, party_at
 from plumbob.lab.simulate.training import transcript_of
 from plumbob.lab.transcript import Transcript
 from plumbob.net import Data, Link, linked_pair
@@ -30,7 +31,7 @@ from plumbob.protocol.account import SessionAccount
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message, decode
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import AnyParty, TrainingParty, party_at
+from plumbob.protocol.party import TrainingParty
 
 Labels = NDArray[np.int64]
 Tables = dict[str, Table]

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from plumbob.lab.simulate.parties import party_at, play
 from plumbob.protocol import signing
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import party_at
 from tests.protocol.support import Wire, changing, made_up, outcomes, plan_for, seated, tables_for
 
 PLAN = plan_for((2, 2, 1), epochs=1)
@@ -31,7 +30,7 @@ def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
                     seal(one, step, names)
 
             patch.setattr(signing, "seal", sealed)
-        return outcomes({name: partial(run_to_its_quality, one) for name, one in parties.items()}, participants)
+        return outcomes({name: partial(play, one) for name, one in parties.items()}, participants)
 
 
 def other_hello(body: bytes) -> bytes:

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from plumbob.lab.simulate.parties import party_at, play
 from plumbob.lab.simulate.training import run_together
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.messages import Kind
-from plumbob.protocol.outcome import judge_at_home, run_to_its_quality, weights_alone
-from plumbob.protocol.party import TrainingParty, party_at
+from plumbob.protocol.outcome import judge_at_home, weights_alone
+from plumbob.protocol.party import TrainingParty
 from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
 
 RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
@@ -30,7 +31,7 @@ def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...]
     wire = Wire()
     participants, tables = seated(plan, wire), tables_for(plan, X, y)
     parties = {name: party_at(participant, tables.get(name)) for name, participant in participants.items()}
-    scores = run_together({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
+    scores = run_together({name: partial(play, party) for name, party in parties.items()}, participants)
     assert [name for name, values in scores.items() if values is not None] == ["label"]
     assert scores["label"] is not None
     label = parties["label"]

@@ -18,6 +18,7 @@ from plumbob.data import Shard, Table, build_shard, encoder, stream, table_from,
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.lab.simulate import train
+from plumbob.lab.simulate.parties import party_at
 from plumbob.model.logistic import signs_of
 from plumbob.plan import Plan, mistakes
 from plumbob.plan.common import USUAL_EPOCHS
@@ -28,7 +29,6 @@ from plumbob.privacy.rows import RowSpending
 from plumbob.protocol import row_noise
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import ENTRY_INTEGER_BITS
-from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.shape import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, RunShape
 from plumbob.protocol.shares.training import SharesParty
 from tests.privacy.descent import NoisyDescent

@@ -25,14 +25,13 @@ from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import DataError, DivergenceError, PlanError, PlumbobError
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run
+from plumbob.lab.simulate.parties import party_at, play
 from plumbob.model import metrics
 from plumbob.plan import Level, Plan, common
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, WEIGHTS
-from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import party_at
 from plumbob.protocol.shares import shape as shares_shape
 from plumbob.protocol.shares.products import Pass
 from plumbob.protocol.shares.shape import PULLED, SIGMOID, RunShape, most_opened_bits
@@ -395,7 +394,7 @@ def test_one_sender_s_share_of_an_opened_number_is_uniform(open: str, kind: Kind
     wire = Wire()
     participants, tables = seated(plan, wire), tables_for(plan, *made_up(rows=600, columns=plan.columns))
     parties = {name: party_at(participant, tables[name]) for name, participant in participants.items()}
-    ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
+    ends = outcomes({name: partial(play, party) for name, party in parties.items()}, participants)
     assert not [end for end in ends.values() if isinstance(end, Exception)], ends
     values = opening.from_bytes(wire.bodies(kind, "features-2", receiver)[0], "features-2")
     assert len(values) == (60 if open == "own" else 300)

@@ -5,10 +5,9 @@ from functools import partial
 
 import pytest
 
+from plumbob.lab.simulate.parties import party_at, play
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER, Kind
-from plumbob.protocol.outcome import run_to_its_quality
-from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.sizes import largest_body, sent_in_a_run, total_bytes
 from tests.frozen.files import frozen_messages
 from tests.frozen.messages import TRAININGS, rows_of
@@ -66,7 +65,7 @@ def test_signatures_are_counted(name: str) -> None:
     participants = seated(plan, wire, signed=True)
     tables = tables_for(plan, *rows_of(plan))
     parties = {name: party_at(one, tables.get(name)) for name, one in participants.items()}
-    ends = outcomes({name: partial(run_to_its_quality, party) for name, party in parties.items()}, participants)
+    ends = outcomes({name: partial(play, party) for name, party in parties.items()}, participants)
     assert not [end for end in ends.values() if isinstance(end, Exception)], ends
     sent = [(one.step, one.kind, sender, receiver, len(one.body)) for sender, receiver, one in wire.log]
     bodies = counted(plan, sent)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import plumbob
-from plumbob.plan.protocols import PROTOCOLS
-from plumbob.protocol.party import TrainingParty, party_class
+from plumbob.lab.simulate.parties import CLASSES
+from plumbob.protocol.party import TrainingParty
 
 HOUSE = Path(plumbob.__file__).parent
 QUANTITIES = {
@@ -28,18 +28,17 @@ def calls(name: str) -> Iterator[tuple[Path, ast.Call]]:
 
 def test_a_real_party_uses_what_it_has() -> None:
     """No class that a plan can name overrides `use`, and a value comes back as the same object."""
-    for played in (party_class(protocol) for protocol in PROTOCOLS.values() if protocol.program):
+    for played in CLASSES.values():
         assert played.use is TrainingParty.use
         value = object()
         assert played.use(played.__new__(played), "residuals", 1, value) is value
 
 
 def test_nothing_of_a_real_party_reaches_another_class() -> None:
-    """Only the lab puts another class in a party's place: no flag, file or variable of a party does."""
-    begun = list(calls("party_at"))
-    assert begun
-    assert [str(file) for file, call in begun if "instead" in {word.arg for word in call.keywords}] == []
-    assert [str(file) for file, call in begun if len(call.args) > 3] == []
+    """Only the lab puts another class in a party's place: training and replay name the one that they play."""
+    begun = {str(file.relative_to(HOUSE)) for file, _ in calls("SharesParty")}
+    assert begun == {"party/training.py", "party/replay.py"}
+    assert not list(calls("hooked"))
 
 
 def test_quantities_have_the_names_that_attacks_know() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.callbacks import Progress
 from plumbob.data import Table
-from plumbob.errors import BudgetExceededError, DataError
+from plumbob.errors import BudgetExceededError
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.kept_seals import SealKeeper
 from plumbob.party.session import ROOM, Session
@@ -48,7 +48,7 @@ def ask(
 ) -> Vector:
     """Ask, as the label party, for the joint scores of these rows of the aligned table."""
     with _meeting(session, journal, lambda: Brought(part.to_json(), list(rows))) as participant:
-        return _asked(participant, _rows_of(session), part, rows, progress)
+        return _asked(participant, session.rows, part, rows, progress)
 
 
 def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int], progress: Progress) -> Vector:
@@ -121,7 +121,7 @@ def answer(
         return Brought(part.to_json(), None, ledger.answered(), most.rows, most.is_planned)
 
     with _meeting(session, journal, brought) as participant:
-        served = Answerer(participant, _rows_of(session), part, limit, ledger).run()
+        served = Answerer(participant, session.rows, part, limit, ledger).run()
         if not served.queries:
             SealKeeper(session.finished_run or session.folder, participant.account).forget()
         return served
@@ -148,9 +148,3 @@ def _close(session: Session, journal: SqliteJournal, participant: Participant) -
     journal.flush()
     if session.keeping is not None:
         session.keeping.close(journal, participant)
-
-
-def _rows_of(session: Session) -> Table:
-    if session.table is None:
-        raise DataError("a session of prediction needs this party's table")
-    return session.table

@@ -48,7 +48,8 @@ from plumbob.protocol.journal import Journal
 from plumbob.protocol.messages import Kind, Message
 from plumbob.protocol.outcome import run_to_its_quality
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import AfterStep, TrainingParty, party_at
+from plumbob.protocol.party import AfterStep
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.run_folder import RunFolder
 from plumbob.version import __version__
 
@@ -348,9 +349,9 @@ class _SessionAgain:
                 self._predict_again(participant, fixed.table, fixed.brought)
             else:
                 self._swap_again(channels)
-                party = party_at(participant, fixed.table, progress)
+                party = SharesParty(participant, fixed.table, progress)
                 run_to_its_quality(party)
-                self.part = self._kept_part(party) if isinstance(party, TrainingParty) else ""
+                self.part = self._kept_part(party)
         except EngineError:
             # It says nothing about the party.
             raise
@@ -380,7 +381,7 @@ class _SessionAgain:
             certificates = self._evidence.head.parsed_certificates()
             swap_signatures(channels, PlanSignature(own.body, certificates), self._plan)
 
-    def _kept_part(self, party: TrainingParty) -> str:
+    def _kept_part(self, party: SharesParty) -> str:
         """Its digest, once it is what this training made: shares exactly, floating point as other processors round it.
 
         None is there where the party died between its last message and keeping its part.

@@ -22,6 +22,7 @@ from plumbob.crypto.draws import Draws
 from plumbob.data import Table
 from plumbob.errors import (
     CiphertextRefusedError,
+    DataError,
     IdentityError,
     KeyRefusedError,
     PeerAwayError,
@@ -156,6 +157,13 @@ class Session(Meeting):
     """Where runs with noise for whole rows are booked; other plans, and some tests, keep none."""
     finished_run: Path | None = None
     """The folder of the run whose model a prediction uses; None in training, whose folder is its own."""
+
+    @property
+    def rows(self) -> Table:
+        """This party's table, which a training or a prediction needs."""
+        if self.table is None:
+            raise DataError("a training or a prediction needs this party's table")
+        return self.table
 
     def draws(self, journal: SqliteJournal, brought: bytes = b"", root: bytes | None = None) -> Draws:
         """The source of all randomness of this session, fixed before its first message; a test may give the root."""

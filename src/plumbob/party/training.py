@@ -25,9 +25,10 @@ from plumbob.protocol.outcome import (
     run_to_its_quality,
     weights_alone,
 )
-from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at
+from plumbob.protocol.party import AfterStep
 from plumbob.protocol.scoring import largest_reply
 from plumbob.protocol.shares.sizes import largest_body
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 
@@ -72,7 +73,7 @@ def train(
             if draws is not None:
                 _agree(session, peers, signature)
                 participant = session.participant(peers, journal, draws)
-                party = party_at(participant, session.table, _follow(status, progress))
+                party = SharesParty(participant, session.rows, _follow(status, progress))
                 scores = run_to_its_quality(party)
                 accepted = () if signature is None else signature.accepted
                 record, absurd = _filed(session, journal, party, scores, accepted)
@@ -127,31 +128,29 @@ def _agree(session: Session, peers: Peers, own: PlanSignature | None) -> None:
 
 
 def _filed(
-    session: Session, journal: SqliteJournal, party: AnyParty, scores: Vector | None, accepted: Sequence[str]
+    session: Session, journal: SqliteJournal, party: SharesParty, scores: Vector | None, accepted: Sequence[str]
 ) -> tuple[RunRecord, DivergenceError | None]:
     """Write evidence and model part into the folder; returns the record, and what is wrong with it."""
     folder, participant = RunFolder(session.folder), party.participant
-    part = party.model_part() if isinstance(party, TrainingParty) else None
+    part = party.model_part()
     if session.keeping is not None:
-        session.keeping.close(journal, participant, None if part is None else part.to_json())
-    shown = party_record(session.plan, session.name, part, participant, getattr(party, "noise_draws", 0))
+        session.keeping.close(journal, participant, part.to_json())
+    shown = party_record(session.plan, session.name, part, participant, party.noise_draws)
     folder.make_party_folder(session.name)
-    if session.table is not None:
-        folder.keep_columns(session.name, inputs_of(session.table))
-    if part is not None:
-        part.save(folder.part_file(session.name))
+    folder.keep_columns(session.name, inputs_of(party.table))
+    part.save(folder.part_file(session.name))
     record = run_record(session.plan, party.engine_name, participant.draws, [shown], party.training_rows, party.seed)
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
-    alone = weights_alone(party) if scores is not None and isinstance(party, TrainingParty) else None
-    if scores is not None and alone is not None and isinstance(party, TrainingParty):
+    alone = None if scores is None else weights_alone(party)
+    if scores is not None and alone is not None:
         found, curves = judge_at_home(party, scores, alone)
         held_out = [party.table.ids[row] for row in party.shard.held_out.tolist()]
         keep_scores(folder, session.name, held_out, scores.tolist())
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     record = replace(
         record,
-        predicted_class="" if part is None or part.classes is None else str(part.classes[1]),
+        predicted_class="" if part.classes is None else str(part.classes[1]),
         accepted_leaks="leaks" in accepted,
         accepted_cheating="cheating" in accepted,
         accepted_evidence="evidence" in accepted,
@@ -159,11 +158,10 @@ def _filed(
     return replace(record, notes=notes, account=account_record(participant)), absurd
 
 
-def _divergence(party: AnyParty) -> DivergenceError | None:
+def _divergence(party: SharesParty) -> DivergenceError | None:
     """The reason why this party's result is unusable, if it is."""
     try:
-        if isinstance(party, TrainingParty):
-            party.refuse_result()
+        party.refuse_result()
     except DivergenceError as error:
         return error
     return None
@@ -171,7 +169,7 @@ def _divergence(party: AnyParty) -> DivergenceError | None:
 
 def _refuse_changed_data(session: Session, journal: SqliteJournal) -> None:
     """Refuse to resume with other rows than the run began with."""
-    digest = b"" if session.table is None else session.table.digest()
+    digest = session.rows.digest()
     found = journal.fact("data")
     if found is None:
         journal.note("data", digest)

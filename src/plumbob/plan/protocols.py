@@ -21,8 +21,6 @@ class Protocol:
     noises: frozenset[str]
     shows_gradients: bool
     """Whether a party reads its own gradient in every step; otherwise everything stays shared until it is opened."""
-    program: str = ""
-    """The module that runs it, with its `PARTY`; empty where all is calculated in one place, or elsewhere."""
     carries_row_weights: bool = False
     carries_momentum: bool = False
     has_arbiter: bool = False
@@ -74,7 +72,6 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
-                program="plumbob.lab.exchange.protocol",
             ),
             Protocol(
                 "arbiter",
@@ -82,7 +79,6 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=LINEAR,
                 noises=ON_RESIDUALS,
                 shows_gradients=True,
-                program="plumbob.lab.exchange.arbiter",
                 has_arbiter=True,
             ),
             Protocol(
@@ -91,7 +87,6 @@ PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
                 sigmoids=frozenset({"fourier"}),
                 noises=NO_NOISE | {"rows"},
                 shows_gradients=False,
-                program="plumbob.protocol.shares.training",
                 carries_row_weights=True,
                 carries_momentum=True,
                 most_parties=MOST_SHARING,

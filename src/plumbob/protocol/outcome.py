@@ -22,7 +22,7 @@ from plumbob.protocol.account import LAST
 from plumbob.protocol.limits import shows_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import AnyParty, TrainingParty
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.scoring import ROWS_AT_ONCE, scoring_of
 from plumbob.record import FINISHED, PartyRecord, RunRecord
 from plumbob.version import __version__
@@ -109,10 +109,10 @@ def party_record(
 # own columns that it fits at home.
 
 
-def run_to_its_quality(party: AnyParty) -> Vector | None:
+def run_to_its_quality(party: TrainingParty) -> Vector | None:
     """The whole training, then the scores of held-out rows, which only the label party gets."""
     party.run()
-    scores = _held_out_scores(party) if isinstance(party, TrainingParty) else None
+    scores = _held_out_scores(party)
     # The last signatures: a run without them is not settled, and has no result.
     signing.meet(party.participant, LAST)
     return scores

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from importlib import import_module
 from typing import TypeVar
 
 import numpy as np
@@ -16,13 +15,11 @@ from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.fixed_point import Encoding
-from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, store, stream
+from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, store
 from plumbob.data.shards import RowTreatment
 from plumbob.model import logistic
-from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
 from plumbob.plan.mistakes import refuse_large_delta
-from plumbob.plan.protocols import Protocol
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.account import Numbers
 from plumbob.protocol.handshake import JointSession, agree, fix_numbers
@@ -36,27 +33,13 @@ AfterStep = Callable[[Batch, int], None]
 """Called after each step with its batch and the number of steps in all."""
 
 
-class AnyParty(ABC):
-    """Whoever takes part in a run, with columns or without."""
-
-    participant: Participant
-    training_rows: int
-    """How many rows are trained on; an arbiter hears it from the others."""
-    seed: bytes = b""
-    """The seed of the order of rows; an arbiter never hears it."""
-
-    @property
-    @abstractmethod
-    def engine_name(self) -> str:
-        """The name of the engine that calculates, for the record."""
-
-    @abstractmethod
-    def run(self) -> None:
-        """Run the whole training; after a restart, what is left of it."""
-
-
-class TrainingParty(AnyParty):
+class TrainingParty(ABC):
     """A party that holds columns."""
+
+    training_rows: int
+    """How many rows are trained on."""
+    seed: bytes = b""
+    """The seed of the order of rows."""
 
     def __init__(self, participant: Participant, table: Table, progress: AfterStep | None = None) -> None:
         self.participant = participant
@@ -100,7 +83,7 @@ class TrainingParty(AnyParty):
         # All of them before a key is made: a run must not end in the middle because of a row that comes late.
         for piece in store.pieces(len(self.shard)):
             encoding.encode(self.shard.X[piece], "features")
-        self.start = self.weights = own_start(self.participant, self.session, self.columns)
+        self.start = self.weights = self.own_start()
         self.take_numbers(fix_numbers(self.participant, self.own_numbers()))
         self.prepare()
 
@@ -120,6 +103,10 @@ class TrainingParty(AnyParty):
         draw = self.participant.draws.of("noise at home").draw
         return HomeTreatment(self.plan.on(trained), self.participant.name, draw, run_failure(self.plan, trained))
 
+    def own_start(self) -> Vector:
+        """This party's part of the starting weights: zeros, where a study has no other start."""
+        return np.zeros(self.columns)
+
     def own_numbers(self) -> Numbers:
         """Everything that depends on this party's data and shapes its messages."""
         nothing = np.zeros(0)
@@ -129,6 +116,11 @@ class TrainingParty(AnyParty):
     def take_numbers(self, numbers: Numbers) -> None:
         """Calculate with the numbers that were settled; floating point is settled as it is."""
         self.start = self.weights = numbers["start"]
+
+    @property
+    @abstractmethod
+    def engine_name(self) -> str:
+        """The name of the engine that calculates, for the record."""
 
     @abstractmethod
     def state(self) -> State:
@@ -148,6 +140,7 @@ class TrainingParty(AnyParty):
 
     def settle_keys(self, resumed: Resumed | None) -> None:
         """Agree on the keys of all steps, or take those that an earlier start left."""
+        return
 
     @abstractmethod
     def step(self, batch: Batch) -> None:
@@ -185,26 +178,6 @@ class TrainingParty(AnyParty):
         return None if self.shard.y is None else logistic.signs_of(self.shard.y)
 
 
-def own_start(participant: Participant, session: JointSession, columns: int) -> Vector:
-    """This party's part of the starting weights; the intercept, if any, starts at 0.
-
-    With a plan's seed they are the same in every protocol, and known to all. Without, each party draws its own part
-    from its own randomness.
-    """
-    plan = participant.plan
-    if plan.seed:
-        generator = stream(session.seed, "starting weights")
-    else:
-        generator = np.random.Generator(
-            np.random.Philox(int.from_bytes(participant.draws.of("start").draw(32), "little"))
-        )
-    before = sum(party.features for party in plan.learners[: [p.name for p in plan.learners].index(participant.name)])
-    weights = np.zeros(columns)
-    own = plan.party(participant.name).features
-    weights[:own] = starting_weights(plan.start, plan.columns, generator)[before : before + own]
-    return weights
-
-
 def row_weights(plan: Plan, y: ArrayLike, given: Vector | None = None) -> Vector:
     """How much each training row counts, `given` by the label party; under the public rate none counts more than 1."""
     own: Vector = np.ones(len(np.asarray(y))) if given is None else logistic.rounded_weights(given)
@@ -212,25 +185,3 @@ def row_weights(plan: Plan, y: ArrayLike, given: Vector | None = None) -> Vector
         return own
     balanced = logistic.class_weights(y) if plan.learning_rate else logistic.bounded_class_weights(y)
     return balanced if given is None else logistic.rounded_weights(balanced * own)
-
-
-# The class that plays a party. Only the program of the run's own protocol is imported.
-
-
-def party_class(protocol: Protocol) -> type[TrainingParty]:
-    """The class of a party with columns."""
-    found: type[TrainingParty] = import_module(protocol.program).PARTY
-    return found
-
-
-def party_at(
-    participant: Participant,
-    table: Table | None,
-    progress: AfterStep | None = None,
-    instead: type[TrainingParty] | None = None,
-) -> AnyParty:
-    """The party at this participant; without a table it is the arbiter. `instead` is a class that overrides a step."""
-    if table is None:
-        arbiter: AnyParty = import_module(participant.plan.kind.program).ARBITER(participant)
-        return arbiter
-    return (instead or party_class(participant.plan.kind))(participant, table, progress)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from plumbob.errors import CiphertextRefusedError, RemoteProtocolError, TransportError
-from plumbob.lab.exchange import protocol as exchange_program
 from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.plan import Plan
@@ -119,10 +118,8 @@ def test_one_helpers_reply_says_nothing() -> None:
             assert all(abs(total) < modulus // 2 for total, modulus in zip(unpacked, moduli, strict=True))
             return self.widths.decode_sums(unpacked)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exchange_program, "PARTY", Curious)
-        run = played(plan)
-    bits = run.parties["label"].slots.slot_bits  # type: ignore[attr-defined]  # It is an ExchangeParty.
+    run = played(plan, instead=dict.fromkeys([party.name for party in plan.parties], Curious))
+    bits = run.parties["label"].slots.slot_bits  # type: ignore[union-attr]  # It is an ExchangeParty.
     whole = bits // 8 * 8
     unmasked = [
         (value - mask) % 2**bits

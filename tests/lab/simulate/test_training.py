@@ -19,11 +19,12 @@ from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.lab.exchange.arbiter import Arbiter
 from plumbob.lab.exchange.protocol import ExchangeParty
 from plumbob.lab.simulate import JointModel, train
+from plumbob.lab.simulate.parties import party_class
 from plumbob.lab.simulate.training import connected_participants, run_together, transcript_of
 from plumbob.lab.transcript import ArbiterTranscript, Transcript
 from plumbob.plan import Plan
 from plumbob.plan.protocols import PROTOCOLS
-from plumbob.protocol.party import TrainingParty, party_class
+from plumbob.protocol.party import TrainingParty
 from plumbob.protocol.shares.training import SharesParty
 from tests.protocol.support import made_up, plan_for, tables_for, trained, weights_of
 

@@ -21,10 +21,11 @@ from plumbob.lab.attacks.label_stacked import MOST_ENTRIES
 from plumbob.lab.audit.truth import Truth
 from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.simulate import Run, train
+from plumbob.lab.simulate.parties import party_class
 from plumbob.lab.simulate.unhidden import UnhiddenEngine
 from plumbob.plan import KEYS, Plan
 from plumbob.protocol.openings import OPENED_SCORES
-from plumbob.protocol.party import AfterStep, TrainingParty, party_class
+from plumbob.protocol.party import AfterStep, TrainingParty
 
 # Rows x columns x epochs that an active attack trains on again: about two minutes on two cores.
 CELLS = 50_000_000

@@ -30,7 +30,6 @@ from plumbob.protocol.limits import shows_quality
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import AnyParty
 
 
 class ArbitratedParty(GradientParty):
@@ -112,8 +111,13 @@ def greeted(participant: Participant) -> tuple[bytes, int]:
     return identity, named.pop()
 
 
-class Arbiter(AnyParty):
+class Arbiter:
     """Holds the key, and no data."""
+
+    training_rows: int
+    """How many rows are trained on, which it hears from the others."""
+    seed = b""
+    """An arbiter never hears the seed of the order of rows."""
 
     key: PrivateKey
     """The arbiter's key, made in `run`; it stays in this object."""
@@ -172,7 +176,3 @@ def arbiter_of(plan: Plan) -> str:
 def public_mask(slots: Slots) -> list[int]:
     """A number that everybody knows in place of a mask, which only keeps negative sums from wrapping around n."""
     return [1 << slots.masked_bits] * slots.replies
-
-
-PARTY = ArbitratedParty
-ARBITER = Arbiter

@@ -12,7 +12,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking import study
 from plumbob.checking.study import Widths, widths_for
 from plumbob.crypto import Encoded, Encoding
-from plumbob.data import Batch, Table
+from plumbob.data import Batch, Table, stream
 from plumbob.errors import EncodingError, LocalProtocolError, RemoteProtocolError
 from plumbob.lab.exchange.primitive import engine_of
 from plumbob.lab.flips import flipped_signs
@@ -53,6 +53,23 @@ class GradientParty(TrainingParty):
 
     def restore(self, resumed: Resumed) -> None:
         raise LocalProtocolError(f"{self.plan.protocol}: a study keeps no journal and is not resumed; train again")
+
+    def own_start(self) -> Vector:
+        """With a plan's seed the whole start is the same in every protocol, and known to all.
+
+        Without, each party draws its own part from its own randomness. The intercept, if any, starts at 0.
+        """
+        name, plan, draws = self.participant.name, self.plan, self.participant.draws
+        generator = (
+            stream(self.session.seed, "starting weights")
+            if plan.seed
+            else np.random.Generator(np.random.Philox(int.from_bytes(draws.of("start").draw(32), "little")))
+        )
+        place = [party.name for party in plan.learners].index(name)
+        before, own = sum(party.features for party in plan.learners[:place]), plan.party(name).features
+        weights = np.zeros(self.columns)
+        weights[:own] = logistic.starting_weights(plan.start, plan.columns, generator)[before : before + own]
+        return weights
 
     @property
     def engine_name(self) -> str:

@@ -129,6 +129,3 @@ class ExchangeParty(GradientParty):
         if not self.columns:
             return {}
         return {peer: Learner(self.participant.channels[peer], key, self.slots) for peer, key in self.peer_keys.items()}
-
-
-PARTY = ExchangeParty

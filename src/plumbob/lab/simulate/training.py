@@ -22,22 +22,23 @@ from plumbob.crypto import Draws, new_root
 from plumbob.crypto.kernel import cores
 from plumbob.data import Shard, Table, all_steps, seed_from_int
 from plumbob.data.cells import inputs_of
-from plumbob.errors import DataError, LocalProtocolError, TransportError
+from plumbob.errors import DataError, TransportError
 from plumbob.lab.clear import train_clear
 from plumbob.lab.exchange import engines
 from plumbob.lab.exchange.arbiter import Arbiter
 from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import PaillierParticipant
+from plumbob.lab.simulate.parties import AnyParty, party_at, party_class, play
 from plumbob.lab.transcript import ArbiterTranscript, Transcript, flipped_labels
 from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, SessionAccount
 from plumbob.protocol.channel import Channel
-from plumbob.protocol.outcome import account_record, party_record, run_record, run_to_its_quality
+from plumbob.protocol.outcome import account_record, party_record, run_record
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.party import AfterStep, AnyParty, TrainingParty, party_at, party_class
+from plumbob.protocol.party import AfterStep, TrainingParty
 from plumbob.protocol.scoring import SharedScoring
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
@@ -151,7 +152,7 @@ def train(
         if keep_bytes:
             _keep_bytes(participants)
         parties = _parties_at(participants, tables, progress, _on_prepared_rows(plan, shards, instead))
-        tasks = {name: partial(run_to_its_quality, party) for name, party in parties.items()}
+        tasks = {name: partial(play, party) for name, party in parties.items()}
         run_together(tasks, participants)
         run = _finish(plan, parties)
     seconds = time.perf_counter() - started
@@ -248,8 +249,6 @@ def transcript_of(party: AnyParty) -> Transcript | ArbiterTranscript:
     name, plan, frames = party.participant.name, party.participant.plan.to_toml(), _frames(party.participant)
     if isinstance(party, Arbiter):
         return ArbiterTranscript(name, plan, party.sums, frames)
-    if not isinstance(party, TrainingParty):
-        raise LocalProtocolError(f"{name}: expected a party with columns or an arbiter")
     sums = np.zeros((all_steps(party.training_rows, party.plan), 0))
     noise: list[Vector] = []
     if isinstance(party, GradientParty):

@@ -405,6 +405,3 @@ class StepSize:
 def add(left: Share, right: Share) -> Share:
     """The sum of two shares, number by number."""
     return [a + b for a, b in zip(left, right, strict=True)]
-
-
-PARTY = SharesParty

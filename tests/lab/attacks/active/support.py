@@ -16,9 +16,10 @@ from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.attacks.interface import Claims
 from plumbob.lab.paper.runs import exact_readings
 from plumbob.lab.simulate import Run
+from plumbob.lab.simulate.parties import party_class
 from plumbob.model import logistic
 from plumbob.plan import Plan
-from plumbob.protocol.party import TrainingParty, party_class
+from plumbob.protocol.party import TrainingParty
 from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.protocol.support import Labels, made_up, trained, weights_of
 

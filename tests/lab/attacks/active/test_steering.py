@@ -15,8 +15,8 @@ from plumbob.lab.attacks.steering import Steering, arm
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.score import aligned
 from plumbob.lab.exchange.party import LARGEST_SCORE, GradientParty, steering_limit
+from plumbob.lab.simulate.parties import party_class
 from plumbob.plan import Plan
-from plumbob.protocol.party import party_class
 from plumbob.record import Finding
 from tests.lab.exchange.quick_keys import use_quick_keys
 from tests.protocol.support import Played, made_up, plan_for, played, trained

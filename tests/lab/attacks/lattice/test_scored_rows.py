@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.crypto.lattice import local
+from plumbob.lab.simulate.parties import party_at
 from plumbob.plan import Plan
 from plumbob.protocol.openings import SCORE_PART, opened_bits, scored_bits
 from plumbob.protocol.outcome import run_to_its_quality
-from plumbob.protocol.party import party_at
 from plumbob.protocol.shares.shape import WEIGHT_BITS, most_opened_bits
 from plumbob.protocol.shares.training import SharesParty
 from tests.protocol.support import made_up, outcomes, seated, shares_plan, tables_for
