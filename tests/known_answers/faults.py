@@ -81,7 +81,7 @@ FAULTS: dict[Kind, Fault] = {
     Kind.TWICE_BLINDED_IDS: Fault(TWO, flipped, "the list is not what the sender committed to"),
     Kind.SHUFFLED_IDS: Fault(TWO, put(b"\xff" * 32), "the points are not sorted"),
     Kind.UNBLINDED_IDS: Fault(THREE, put(b"\xff" * 32), POINT),
-    Kind.ALIGNMENT_OPENING: Fault(TWO, lambda body: b'{"more":1,' + body[1:], "it has a field that is not known"),
+    Kind.ALIGNMENT_OPENING: Fault(TWO, put(bytes(8)), "the sender has no id"),
     Kind.ALIGNMENT_DECISION: Fault(TWO, put(b"\2"), "the decision is neither 0 nor 1"),
     Kind.PROPOSAL_ROLE: Fault("proposal of two", lambda body: b"neither", "the role is neither label nor features"),
     Kind.PROPOSAL_DRAFT: Fault("proposal of two", put(bytes(2)), "the body is no compressed plan"),

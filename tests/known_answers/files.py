@@ -19,7 +19,7 @@ ABOUT = (
     "Every kind of message of docs/protocol.md once, as it is said in a small session, and a fault that its receiver "
     "MUST refuse. Bytes are hexadecimal and begin with the header. A message above 4,096 bytes is given by its header, "
     "its size and the SHA-256 of all of it; its fault then says which bytes to put where, or how many of the body's "
-    "last bytes to leave out, with the header's size adjusted. The sessions are those of tests/known_answers: a party "
+    "last bytes to leave out. The sessions are those of tests/known_answers: a party "
     "draws from the root SHA-256(its name), its signing key on P-256 is that number without its last 8 bits, and every "
     "plan's hash is taken to be SHA-256('known answers')."
 )
