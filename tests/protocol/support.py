@@ -20,7 +20,7 @@ from plumbob.lab import datasets
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.exchange.primitive import PaillierParticipant
 from plumbob.lab.simulate import Run, train
-from plumbob.lab.simulate.parties import AnyParty, party_at
+from plumbob.lab.simulate.parties import AnyParty, party_at, play
 from plumbob.lab.simulate.training import transcript_of
 from plumbob.lab.transcript import Transcript
 from plumbob.net import Data, Link, linked_pair
@@ -268,16 +268,23 @@ def played(
     wire: Wire | None = None,
     draws: Mapping[str, Draws] | None = None,
     instead: Mapping[str, type[TrainingParty]] = MappingProxyType({}),
+    *,
+    signed: bool = False,
+    quality: bool = False,
 ) -> Played:
-    """All parties of a plan, each in its thread, over tapped links; `instead` as in a simulation."""
+    """All parties of a plan, each in its thread, over tapped links; `instead` as in a simulation.
+
+    `quality`: held-out rows are scored at the end, as between organisations.
+    """
     X, y = data or made_up(columns=plan.columns)
     tables, tap = tables_for(plan, X, y), wire or Wire()
-    participants = seated(plan, tap, draws)
+    participants = seated(plan, tap, draws, signed=signed)
     parties = {
         name: party_at(participant, tables.get(name), None, instead.get(name))
         for name, participant in participants.items()
     }
-    ends = outcomes({name: party.run for name, party in parties.items()}, participants)
+    tasks = {name: partial(play, party) if quality else party.run for name, party in parties.items()}
+    ends = outcomes(tasks, participants)
     return Played(parties, ends, participants, tap)
 
 

@@ -1,26 +1,21 @@
 """Commitments and seals: two versions of one thing, and a signature that is missing, end the run before an opening."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
 
-from plumbob.lab.simulate.parties import party_at, play
 from plumbob.protocol import signing
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.participant import Participant
-from tests.protocol.support import Wire, changing, made_up, outcomes, plan_for, seated, tables_for
+from tests.protocol.support import Wire, changing, plan_for, played
 
 PLAN = plan_for((2, 2, 1), epochs=1)
 
 
 def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
     """What became of everybody in a run of three that sign; one of them may leave its seals out."""
-    participants = seated(PLAN, wire, signed=True)
-    tables = tables_for(PLAN, *made_up(40, PLAN.columns))
-    parties = {name: party_at(one, tables[name]) for name, one in participants.items()}
     with pytest.MonkeyPatch.context() as patch:
         if unsigned:
             seal = signing.seal
@@ -30,7 +25,7 @@ def ends_of(wire: Wire, unsigned: str = "") -> dict[str, Any]:
                     seal(one, step, names)
 
             patch.setattr(signing, "seal", sealed)
-        return outcomes({name: partial(play, one) for name, one in parties.items()}, participants)
+        return played(PLAN, wire=wire, signed=True, quality=True).ends
 
 
 def other_hello(body: bytes) -> bytes:

@@ -290,29 +290,6 @@ def test_the_size_first_has_rules_too(kind: Kind, change: Callable[[bytes], byte
 THREE_LISTS = {"label": ANNA, "features": BERT, "features-2": [*ANNA, "zoe"]}
 
 
-@pytest.mark.parametrize("sender", ["label", "features", "features-2"])
-@pytest.mark.parametrize(
-    ("kind", "change"),
-    [
-        (Kind.UNBLINDED_IDS, lambda body: ristretto.GENERATOR + body[32:]),
-        (Kind.UNBLINDED_IDS, lambda body: body[32:64] + body[:32] + body[64:]),
-        (Kind.UNBLINDING_PROOF, lambda body: ristretto.GENERATOR + body[32:]),
-        (Kind.UNBLINDING_PROOF, lambda body: body[:-1] + bytes([body[-1] ^ 1])),
-    ],
-)
-def test_a_point_exchanged_while_unblinding_is_refused(
-    sender: str, kind: Kind, change: Callable[[bytes], bytes]
-) -> None:
-    """Whoever exchanges a point, or proves something else, is named by all others before another scalar comes off."""
-    wire = changing(kind, change, sender)
-    ends = aligned(THREE, THREE_LISTS, wire)
-    others = [name for name in THREE_LISTS if name != sender]
-    assert any(f"{sender}: the points that it unblinded" in str(ends[name]) for name in others)
-    later = list(THREE_LISTS)[list(THREE_LISTS).index(sender) + 1 :]
-    assert not any(wire.bodies(Kind.UNBLINDED_IDS, sender=name) for name in later)
-    assert not any(wire.bodies(Kind.CONFIRMATION, sender=name) for name in others)
-
-
 class Liar(AlignmentParty):
     """Shows a point in the place of another one, and so has one counted that is nobody's id."""
 

@@ -1,19 +1,16 @@
 """Quality at the end of a run between organisations: who gets it, from which rows, and what it stands beside."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from plumbob.lab.simulate.parties import party_at, play
-from plumbob.lab.simulate.training import run_together
 from plumbob.model.logistic import fit_logistic
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import judge_at_home, weights_alone
 from plumbob.protocol.party import TrainingParty
-from tests.protocol.support import Wire, made_up, plan_for, seated, tables_for
+from tests.protocol.support import Wire, made_up, plan_for, played
 
 RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 3), {"protocol": "exchange"}),
@@ -27,14 +24,10 @@ RUNS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
 def test_the_label_party_gets_the_scores_of_held_out_rows(split: tuple[int, ...], keys: dict[str, Any]) -> None:
     """In every protocol only the label party gets them, and they are those of the finished model."""
     plan = plan_for(split, **{"epochs": 1, **keys}, test_share=0.3)
-    X, y = made_up(rows=60, columns=plan.columns)
     wire = Wire()
-    participants, tables = seated(plan, wire), tables_for(plan, X, y)
-    parties = {name: party_at(participant, tables.get(name)) for name, participant in participants.items()}
-    scores = run_together({name: partial(play, party) for name, party in parties.items()}, participants)
+    run = played(plan, made_up(rows=60, columns=plan.columns), wire, quality=True)
+    scores, label = run.ends, run.parties["label"]
     assert [name for name, values in scores.items() if values is not None] == ["label"]
-    assert scores["label"] is not None
-    label = parties["label"]
     assert isinstance(label, TrainingParty)
     assert len(scores["label"]) == 18 == len(label.shard.X_test)
     assert not wire.bodies(Kind.SCORE_SHARE, sender="label")
@@ -64,11 +57,7 @@ def test_the_fit_at_home_is_that_of_scikit_learn() -> None:
 def test_a_label_party_without_columns_has_nothing_alone() -> None:
     """Its own model then says the same of every row."""
     plan = plan_for((0, 5), epochs=1, test_share=0.25)
-    X, y = made_up(columns=5)
-    participants, tables = seated(plan), tables_for(plan, X, y)
-    parties = {name: party_at(participant, tables[name]) for name, participant in participants.items()}
-    run_together({name: party.run for name, party in parties.items()}, participants)
-    label = parties["label"]
+    label = played(plan).parties["label"]
     assert isinstance(label, TrainingParty)
     alone = weights_alone(label)
     assert alone is not None

@@ -7,7 +7,6 @@ import dataclasses
 import math
 import re
 from collections.abc import Mapping
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,6 @@ from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import DataError, DivergenceError, PlanError, PlumbobError
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run
-from plumbob.lab.simulate.parties import party_at, play
 from plumbob.model import metrics
 from plumbob.plan import Level, Plan, common
 from plumbob.protocol.messages import Kind
@@ -45,9 +43,7 @@ from tests.protocol.support import (
     cut,
     has_deviation,
     made_up,
-    outcomes,
     played,
-    seated,
     shares_plan,
     tables_for,
     trained,
@@ -392,9 +388,7 @@ def test_one_sender_s_share_of_an_opened_number_is_uniform(open: str, kind: Kind
     plan = shares_plan((1, 60, 60), epochs=1, test_share=0.5, open=open, most_rows=600)
     opening, receiver = (WEIGHTS, "features") if open == "own" else (OPENED_SCORES, "label")
     wire = Wire()
-    participants, tables = seated(plan, wire), tables_for(plan, *made_up(rows=600, columns=plan.columns))
-    parties = {name: party_at(participant, tables[name]) for name, participant in participants.items()}
-    ends = outcomes({name: partial(play, party) for name, party in parties.items()}, participants)
+    ends = played(plan, made_up(rows=600, columns=plan.columns), wire, quality=True).ends
     assert not [end for end in ends.values() if isinstance(end, Exception)], ends
     values = opening.from_bytes(wire.bodies(kind, "features-2", receiver)[0], "features-2")
     assert len(values) == (60 if open == "own" else 300)

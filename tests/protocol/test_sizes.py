@@ -1,17 +1,15 @@
 """The sizes of a run: sums over its products are what real parties send, to the byte."""
 
 from collections import Counter
-from functools import partial
 
 import pytest
 
-from plumbob.lab.simulate.parties import party_at, play
 from plumbob.plan import Plan
 from plumbob.protocol.messages import HEADER, Kind
 from plumbob.protocol.shares.sizes import largest_body, sent_in_a_run, total_bytes
 from tests.frozen.files import frozen_messages
 from tests.frozen.messages import TRAININGS, rows_of
-from tests.protocol.support import Wire, outcomes, seated, tables_for
+from tests.protocol.support import Wire, played
 
 ROWS = 40
 SHARES = [name for name in TRAININGS if name.startswith("shares")]
@@ -62,14 +60,11 @@ def test_signatures_are_counted(name: str) -> None:
     split, keys = TRAININGS[name]
     plan = Plan.for_columns(split, **keys)
     wire = Wire()
-    participants = seated(plan, wire, signed=True)
-    tables = tables_for(plan, *rows_of(plan))
-    parties = {name: party_at(one, tables.get(name)) for name, one in participants.items()}
-    ends = outcomes({name: partial(play, party) for name, party in parties.items()}, participants)
+    ends = played(plan, rows_of(plan), wire, signed=True, quality=True).ends
     assert not [end for end in ends.values() if isinstance(end, Exception)], ends
     sent = [(one.step, one.kind, sender, receiver, len(one.body)) for sender, receiver, one in wire.log]
     bodies = counted(plan, sent)
     assert bodies == listed(plan, signed=True)
-    for name in participants:
+    for name in ends:
         own = sum(times * (HEADER.size + size) for (receiver, size), times in bodies.items() if receiver == name)
         assert total_bytes(plan, trained_rows(plan), receiver=name) == own
