@@ -467,8 +467,8 @@ class EventJournal(SqliteJournal):
         self._world.draws[self._name] = draws = super().draws(given, fix)
         return draws
 
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
-        is_fresh = super().sending(peer, message, digest)
+    def log_sent(self, peer: str, message: Message, digest: bytes) -> bool:
+        is_fresh = super().log_sent(peer, message, digest)
         self._happen(NOTED)
         return is_fresh
 

@@ -262,7 +262,7 @@ def read_journal(path: Path) -> None:
     journal = SqliteJournal(path)
     try:
         journal.identity()
-        journal.resumed()
+        journal.last_state()
         journal.link_state("shop")
         journal.draws(root=bytes(32))
     finally:
@@ -277,7 +277,7 @@ def honest_journal() -> bytes:
     journal.note("identity", b"ab" * 16)
     journal.keep("shop", b"a message", bytes(32))
     journal.finish(KEYS, {"key": b"k"}, {1: b"needed", 2: b"needed later"})
-    journal.sending("shop", Message(Kind.SEED_SHARE, 1, 0, b"another"), bytes(32))
+    journal.log_sent("shop", Message(Kind.SEED_SHARE, 1, 0, b"another"), bytes(32))
     journal.finish(1, {"weights": b"2"}, {})
     journal.flush()
     journal.close()

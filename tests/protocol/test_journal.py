@@ -22,7 +22,7 @@ def traces(path: Path, secret: bytes) -> list[str]:
 def sent_by(journal: SqliteJournal, data: bytes) -> bool:
     """A message as a channel hands it over."""
     message = message_of(data)
-    return journal.sending("peer", message, message.digest)
+    return journal.log_sent("peer", message, message.digest)
 
 
 def message_of(data: bytes) -> Message:
@@ -75,7 +75,7 @@ def test_long_messages_stand_beside_the_database(tmp_path: Path) -> None:
         journal = SqliteJournal(path)
         journal.begin(step)
         assert sent_by(journal, sent)
-        assert journal.arrived("peer") == received
+        assert journal.next_logged("peer") == received
         journal.confirm("peer", step)
         journal.finish(step, {}, {})
         journal.flush()
@@ -102,7 +102,7 @@ def test_a_message_is_not_written_over_before_its_step_is_over_on_the_disk(tmp_p
     journal.keep("peer", os.urandom(LONG), bytes(32))
     journal.close()
     journal = SqliteJournal(path)
-    assert journal.resumed() is None
+    assert journal.last_state() is None
     journal.begin(1)
     assert sent_by(journal, first)
     journal.begin(1)
@@ -159,9 +159,9 @@ def test_what_a_step_needs_vanishes_with_it(tmp_path: Path) -> None:
     assert not traces(path, b"after the keys")
     journal.close()
     journal = SqliteJournal(path)
-    assert journal.resumed() == Resumed(1, {"channel": b"after the step"}, {2: needs[2]})
+    assert journal.last_state() == Resumed(1, {"channel": b"after the step"}, {2: needs[2]})
     journal.forget()
-    assert journal.resumed() is None
+    assert journal.last_state() is None
     assert not traces(path, needs[2])
     journal.close()
 

@@ -93,7 +93,7 @@ class ReplayJournal(Journal):
         self._left = dict(places.sent)
         self._numbers, self._decisions = deque(evidence.numbers()), deque(evidence.decisions)
 
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+    def log_sent(self, peer: str, message: Message, digest: bytes) -> bool:
         kind, step = message.kind, message.step
         if kind is Kind.SEAL:
             self._compare_seal(peer, message)
@@ -117,7 +117,7 @@ class ReplayJournal(Journal):
         digest = Seal.from_bytes(message.body, [name for name in self._names if name != self._party]).digest
         self.seals += [digest] if digest not in self.seals else []
 
-    def arrived(self, peer: str) -> bytes | None:
+    def next_logged(self, peer: str) -> bytes | None:
         if not self.received.get(peer):
             raise EndOfEvidence
         return self.received[peer].popleft().read()

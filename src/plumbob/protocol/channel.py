@@ -52,7 +52,7 @@ class Channel:
         message = Message(kind, step, self.traffic.messages_sent, body)
         digest = message.digest
         # What it follows from is on the disk before it leaves.
-        if self._journal.sending(self.peer, message, digest):
+        if self._journal.log_sent(self.peer, message, digest):
             self._link.send(message.header, body)
         # Seals stand beside the streams: a simulation, where nobody signs, has the same ones.
         if kind is not Kind.SEAL:
@@ -70,7 +70,7 @@ class Channel:
 
     def _take_message(self, kind: Kind, step: int, size: int | None) -> Data:
         """The whole message, checked and written down."""
-        replayed = self._journal.arrived(self.peer)
+        replayed = self._journal.next_logged(self.peer)
         data = self._next(kind) if replayed is None else replayed
         due, came = (kind, step, self.traffic.messages_received), self._header(data)
         if came != due:

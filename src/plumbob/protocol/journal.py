@@ -9,11 +9,12 @@ digests confirm, and what was sent is not sent in another form. A finished phase
 the next link, and those of its messages that a peer may still ask for; its own link and its log are forgotten.
 
     begin            from now on the log belongs to this phase
-    sending          what a message follows from is durable before it returns; False if the link has it already
-    arrived, keep    a message of the log, or one that came just now
+    log_sent         what a message follows from is durable before it returns; False if the link has it already
+    next_logged      the next message of the log, after a restart
+    keep             a message that came just now
     finish           the state after the phase, and for later steps what each of them needs, which vanishes when that
                      step is finished; all of it is durable with the next message that leaves
-    resumed          what the last finished phase left
+    last_state       what the last finished phase left
 
 Keys are agreed on before the first step, each for some later step. What they are made of must not stay until the end,
 so agreeing on them is a phase of its own.
@@ -72,10 +73,10 @@ class Journal:
     def begin(self, phase: int) -> None:
         """Do nothing: there is nothing to prepare."""
 
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+    def log_sent(self, peer: str, message: Message, digest: bytes) -> bool:
         return True
 
-    def arrived(self, peer: str) -> bytes | None:
+    def next_logged(self, peer: str) -> bytes | None:
         return None
 
     def keep(self, peer: str, data: Data, digest: bytes) -> None:
@@ -84,7 +85,7 @@ class Journal:
     def finish(self, phase: int, state: State, needs: Mapping[int, bytes]) -> None:
         """Do nothing: nobody will ask for it again."""
 
-    def resumed(self) -> Resumed | None:
+    def last_state(self) -> Resumed | None:
         return None
 
     def open_chain(self, draws: Draws) -> None:
@@ -298,7 +299,7 @@ class SqliteJournal(Journal):
         """The commitment that this party made before the session."""
         return self.fact("commitment") or NOTHING_FIXED
 
-    def sending(self, peer: str, message: Message, digest: bytes) -> bool:
+    def log_sent(self, peer: str, message: Message, digest: bytes) -> bool:
         if self.witness is not None:
             self.witness.sent(peer, message, digest)
         if known := self._sent_before[peer]:
@@ -319,7 +320,7 @@ class SqliteJournal(Journal):
             del unwritten[old]
         return True
 
-    def arrived(self, peer: str) -> bytes | None:
+    def next_logged(self, peer: str) -> bytes | None:
         waiting = self._received_before[peer]
         if waiting and self.witness is not None:
             self.witness.received(peer, waiting[0])
@@ -371,7 +372,7 @@ class SqliteJournal(Journal):
                     self._write("UPDATE sent SET data = ?, body = ? WHERE peer = ? AND number = ?", *place)
         self._unwritten.clear()
 
-    def resumed(self) -> Resumed | None:
+    def last_state(self) -> Resumed | None:
         state, phase = self.fact("state"), self.fact("finished")
         if state is None or phase is None:
             return None

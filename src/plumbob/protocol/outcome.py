@@ -29,7 +29,6 @@ from plumbob.version import __version__
 
 HELD_OUT = "held-out rows"
 Metrics = dict[str, float | None]
-NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not private."
 
 
 def run_record(
@@ -42,7 +41,6 @@ def run_record(
         randomness="kernel" if draws.is_kernel else "test source",
         seed=seed.hex(),
         parties=list(parties),
-        notes=[NOT_PRIVATE] if _is_seeded_defence(plan, draws) else [],
     )
 
 
@@ -54,12 +52,6 @@ def account_record(participant: Participant) -> dict[str, Any]:
         "commitments": {name: commitment.hex() for name, commitment in account.commitments.items()},
         "seals": {name: seal.to_bytes().hex() for name, seal in account.seals.items()},
     }
-
-
-def _is_seeded_defence(plan: Plan, draws: Draws) -> bool:
-    """Whether noise or flipped labels came from a seed, so that anybody can draw them again."""
-    has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
-    return has_draws and (not plan.kind.is_encrypted or not draws.is_kernel)
 
 
 def unfinished_record(plan: Plan, rows: int, status: str, steps: int = 0, seconds: float = 0.0) -> RunRecord:

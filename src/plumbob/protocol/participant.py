@@ -82,7 +82,7 @@ class Participant:
 
     def take_up(self) -> Resumed | None:
         """Return to the end of the last finished step, with channels and draws; None if an earlier start left none."""
-        resumed = self.journal.resumed()
+        resumed = self.journal.last_state()
         if resumed is not None:
             for peer, channel in self.channels.items():
                 channel.restore(resumed.state[f"channel/{peer}"])

@@ -19,13 +19,12 @@ from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol import signing
 from plumbob.protocol.channel import blame
-from plumbob.protocol.handshake import JointSession, agree, fix_numbers
+from plumbob.protocol.handshake import JointSession, fix_numbers
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import OPENED_SCORES, SCORE_PART, columns_of, pack, unpack
-from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
+from plumbob.protocol.pair_masks import agree_pair_masks
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
-from plumbob.protocol.shares.bound import BoundEnd
 from plumbob.protocol.shares.products import ColumnHolders
 from plumbob.protocol.shares.shape import ANGLE_BITS, SCORE_FRACTION, RunShape
 
@@ -49,9 +48,7 @@ def scoring_of(participant: Participant, session: JointSession, table: Table, pa
     """The way in which this plan's scores are opened, ready for the rows of this table."""
     if not participant.plan.is_closed:
         return OpenedScoring(participant, session, table, part)
-    scoring = SharedScoring(participant, table)
-    scoring.prepare_prediction(part, session)
-    return scoring
+    return SharedScoring(participant, session, table, part)
 
 
 def largest_reply(plan: Plan) -> int:
@@ -104,39 +101,19 @@ class SharedScoring:
     sixteen fraction bits.
     """
 
-    def __init__(self, participant: Participant, table: Table) -> None:
-        self.participant, self.plan, self.table = participant, participant.plan, table
-        self.holders = ColumnHolders.at(participant)
-
-    own: list[int]
-    ends: dict[str, BoundEnd]
-    shape: RunShape
-    session: JointSession
-    pair_masks: PairMasks
-    """Masks that hide one party's share of a score among the others'."""
-    _predicted: lattice.Small
-
-    def predict(self, part: ModelPart) -> Vector | None:
-        """The scores of this table's rows, where all parts are here."""
-        rows = len(self.table)
-        self.prepare_prediction(part, agree(self.participant, self.table.ids, "predict", part.model))
-        if self.holders.is_first:
-            return self.collect(1, range(rows))
-        self.answer(1, range(rows))
-        return None
-
-    def prepare_prediction(self, part: ModelPart, session: JointSession) -> None:
+    def __init__(self, participant: Participant, session: JointSession, table: Table, part: ModelPart) -> None:
         """Prepare the shares of the weights, the keys they were bound with, and this table's rows as numbers."""
-        lengths = {name: self.holders.columns(name) for name in self.holders.names}
+        self.participant, self.plan, self.table = participant, participant.plan, table
+        self.holders = holders = ColumnHolders.at(participant)
+        lengths = {name: holders.columns(name) for name in holders.names}
         found = {name: len(share) for name, share in part.shares.items()}
-        if found != lengths or part.bound is None or set(part.bound.ends) != set(self.holders.peers):
+        if found != lengths or part.bound is None or set(part.bound.ends) != set(holders.peers):
             raise DataError("this part holds no shares of this plan's weights; is it from another run?")
-        self.own = part.shares[self.holders.name]
-        self.ends = {peer: part.bound.ends[peer] for peer in self.holders.peers}
+        self.own = part.shares[holders.name]
+        self.ends = {peer: part.bound.ends[peer] for peer in holders.peers}
         self.shape = RunShape(self.plan, part.training_rows)
-        self.session = session
-        self._predicted = fix_numbers(self.participant, {"rows": self._entries(part)})["rows"]
-        self.pair_masks = agree_pair_masks(self.participant, session)
+        self._predicted: lattice.Small = fix_numbers(participant, {"rows": self._entries(part)})["rows"]
+        self.pair_masks = agree_pair_masks(participant, session)
 
     def _entries(self, part: ModelPart) -> lattice.Small:
         """The rows in units of the last fraction bit, no wider than a matrix's entries: new rows may lie far out."""
@@ -166,7 +143,7 @@ class SharedScoring:
             signing.seal(self.participant, step, [label])
 
     def _cut_scores(self, step: int, rows: NDArray[np.intp]) -> list[int]:
-        """This party's share of some rows' scores, cut, once everybody has signed; after `prepare_prediction`."""
+        """This party's share of some rows' scores, cut, once everybody has signed."""
         cut = self._cut(self._shared_scores(step, self._predicted[rows]))
         signing.meet(self.participant, step, self.holders.names)
         return cut

@@ -39,11 +39,12 @@ from plumbob.protocol.outcome import account_record, party_record, run_record
 from plumbob.protocol.part import ModelPart
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep, TrainingParty
-from plumbob.protocol.scoring import SharedScoring
+from plumbob.protocol.prediction import begin_session
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
 
 Result = TypeVar("Result")
+NOT_PRIVATE = "Noise, or flipped labels, came from a seed: an experiment, not private."
 
 SECONDS_TO_STOP = 30.0  # After Ctrl-C, for what a party is calculating just then.
 
@@ -190,6 +191,7 @@ def _train_clear(
     label = named[plan.label_party.name]
     records = [party_record(plan, name, part) for name, part in parts.items()]
     record = run_record(plan, "none", draws, records, len(label.X), label.seed)
+    record = replace(record, notes=_notes(plan, draws))
     return Run(record, named, JointModel(plan, parts))
 
 
@@ -240,8 +242,15 @@ def _finish(plan: Plan, parties: dict[str, AnyParty]) -> Run:
     label = transcripts[plan.label_party.name]
     reporter = parties[label.party].participant
     record = run_record(plan, parties[label.party].engine_name, reporter.draws, records, len(label.X), label.seed)
-    record = replace(record, account=account_record(reporter))
+    record = replace(record, account=account_record(reporter), notes=_notes(plan, reporter.draws))
     return Run(record, transcripts, JointModel(plan, parts), arbiter, parties)
+
+
+def _notes(plan: Plan, draws: Draws) -> list[str]:
+    """What a record says of noise or flipped labels that came from a seed: anybody can draw them again."""
+    has_draws = plan.noise != "none" or plan.label_flip_epsilon > 0
+    is_seeded = not plan.kind.is_encrypted or not draws.is_kernel
+    return [NOT_PRIVATE] if has_draws and is_seeded else []
 
 
 def transcript_of(party: AnyParty) -> Transcript | ArbiterTranscript:
@@ -359,11 +368,17 @@ def scores_on_shares(model: JointModel, tables: Mapping[str, Table]) -> Vector:
     if not len(tables[model.plan.label_party.name]):
         return np.zeros(0)
     participants = connected_participants(model.plan, None, None, tables=tables)
-    parties = {name: SharedScoring(participant, tables[name]) for name, participant in participants.items()}
-    results = run_together(
-        {name: partial(party.predict, model.parts[name]) for name, party in parties.items()}, participants
-    )
-    scores = results[model.plan.label_party.name]
+    tasks = {name: partial(score_all, one, tables[name], model.parts[name]) for name, one in participants.items()}
+    scores = run_together(tasks, participants)[model.plan.label_party.name]
     if scores is None:
         raise DataError("the label party got no scores; is its part from this run?")
     return scores
+
+
+def score_all(participant: Participant, table: Table, part: ModelPart) -> Vector | None:
+    """One party's side of a prediction of all rows of its table; the label party gets their scores."""
+    scoring, rows = begin_session(participant, table, part), range(len(table))
+    if participant.name == participant.plan.label_party.name:
+        return scoring.collect(1, rows)
+    scoring.answer(1, rows)
+    return None

@@ -73,7 +73,7 @@ def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | No
 
 def _book(home: Home, plan: Plan, journal: SqliteJournal, rows: int, tell: Tell) -> None:
     """Book what the run will give away of this party's rows before it does; once, however often it is resumed."""
-    if journal.resumed() is not None:
+    if journal.last_state() is not None:
         tell("resuming a run that was interrupted")
     if home.identity.name != plan.label_party.name:
         book_held_out(home, plan, journal, rows)

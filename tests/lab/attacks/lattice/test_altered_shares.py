@@ -11,9 +11,9 @@ from plumbob.crypto.lattice import local, make_request
 from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.lab.simulate import Run
+from plumbob.lab.simulate.training import score_all
 from plumbob.protocol.openings import OPENED_SCORES, scored_bits
 from plumbob.protocol.part import ModelPart
-from plumbob.protocol.scoring import SharedScoring
 from plumbob.protocol.shares.bound import Bound, BoundEnd
 from plumbob.protocol.shares.shape import WEIGHT_BITS, RunShape
 from tests.protocol.support import outcomes, seated, shares_plan, tables_for, trained
@@ -36,8 +36,8 @@ def new_rows() -> Matrix:
 def scores(run: Run, parts: Parts) -> dict[str, object]:
     """How both parties end that predict with these parts; the label party with scores."""
     tables, participants = tables_for(run.model.plan, new_rows(), None), seated(run.model.plan)
-    parties = {name: SharedScoring(one, tables[name]) for name, one in participants.items()}
-    return outcomes({name: partial(one.predict, parts[name]) for name, one in parties.items()}, participants)
+    tasks = {name: partial(score_all, one, tables[name], parts[name]) for name, one in participants.items()}
+    return outcomes(tasks, participants)
 
 
 def altered(run: Run) -> bytes:
