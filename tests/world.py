@@ -272,13 +272,13 @@ def as_sent(sender: str, receiver: str, frame: bytes) -> Iterable[bytes]:
     return [frame]
 
 
-class Wire:
+class CableEnd:
     """One end of a connection."""
 
     def __init__(self, own: str, peer: str, on_frame: OnFrame) -> None:
         self.peer = peer
         self.incoming: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self.other: Wire
+        self.other: CableEnd
         self.is_cut = False
         self._own, self._on_frame = own, on_frame
 
@@ -311,9 +311,9 @@ class Wire:
         self.incoming.put(None)
 
 
-def wires(first: str, second: str, on_frame: OnFrame = as_sent) -> tuple[Wire, Wire]:
+def cable(first: str, second: str, on_frame: OnFrame = as_sent) -> tuple[CableEnd, CableEnd]:
     """The end of `first`, whose peer is `second`, and the other one."""
-    here, there = Wire(first, second, on_frame), Wire(second, first, on_frame)
+    here, there = CableEnd(first, second, on_frame), CableEnd(second, first, on_frame)
     here.other, there.other = there, here
     return here, there
 
@@ -326,7 +326,7 @@ class Switchboard:
         self._open: dict[str, OnConnection] = {}
         self._changed = threading.Condition()
         self._connected: set[frozenset[str]] = set()
-        self.cables: list[Wire] = []
+        self.cables: list[CableEnd] = []
 
     def connector(self, name: str) -> Callable[[OnConnection], "Place"]:
         return lambda on_connection: Place(self, name, on_connection)
@@ -345,7 +345,7 @@ class Switchboard:
     def connect(self, handlers: Mapping[str, OnConnection | None], on_frame: OnFrame) -> list[threading.Thread]:
         """Both ends of a new connection, at work."""
         first, second = handlers
-        ends = dict(zip(handlers, wires(first, second, on_frame), strict=True))
+        ends = dict(zip(handlers, cable(first, second, on_frame), strict=True))
         self.cables.extend(ends.values())
         threads = [threading.Thread(target=handlers[name], args=(end,), daemon=True) for name, end in ends.items()]
         for thread in threads:
