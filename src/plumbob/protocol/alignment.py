@@ -370,8 +370,7 @@ class AlignmentParty:
         return hash_fields(b"unblinding", self._context(name), public, *digests)
 
     def _send_all(self, kind: Kind, step: int, body: bytes) -> bytes:
-        for channel in self.participant.data_peers.values():
-            channel.send(kind, step, body)
+        self.participant.send_all(kind, body, step)
         return body
 
     def _look_up(self, unblinded: bytes, common: bytes) -> Alignment:

@@ -52,12 +52,12 @@ class Participant:
         """Channels to the peers that hold rows: to all of them, but in a study with somebody who has none."""
         return dict(self.channels)
 
-    def send_all(self, kind: Kind, body: bytes) -> None:
+    def send_all(self, kind: Kind, body: bytes, step: int = 0) -> None:
         for channel in self.data_peers.values():
-            channel.send(kind, 0, body)
+            channel.send(kind, step, body)
 
-    def receive_all(self, kind: Kind, size: int = HASH_BYTES) -> dict[str, bytes]:
-        return {peer: channel.receive(kind, 0, size) for peer, channel in self.data_peers.items()}
+    def receive_all(self, kind: Kind, size: int = HASH_BYTES, step: int = 0) -> dict[str, bytes]:
+        return {peer: channel.receive(kind, step, size) for peer, channel in self.data_peers.items()}
 
     def open_chain(self, session: bytes, seed: bytes) -> None:
         """From now on, draw from a chain that nobody could choose alone."""

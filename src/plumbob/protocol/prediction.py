@@ -70,15 +70,11 @@ class Asker:
         self._refuse(rows)
         self._step += 1
         self.participant.begin_step(self._step)
-        peers = self.participant.data_peers
-        for channel in peers.values():
-            channel.send(Kind.QUERY, self._step, QUERY.pack(len(rows), len(rows) + to_follow))
-            channel.send(Kind.QUERY_ROWS, self._step, b"".join(map(ROW.pack, rows)))
-        verdicts = {
-            peer: channel.receive(Kind.QUERY_VERDICT, self._step, VERDICT.size) for peer, channel in peers.items()
-        }
-        for channel in peers.values() if len(peers) > 1 else ():
-            channel.send(Kind.QUERY_DECISION, self._step, b"".join(verdicts.values()))
+        self.participant.send_all(Kind.QUERY, QUERY.pack(len(rows), len(rows) + to_follow), self._step)
+        self.participant.send_all(Kind.QUERY_ROWS, b"".join(map(ROW.pack, rows)), self._step)
+        verdicts = self.participant.receive_all(Kind.QUERY_VERDICT, VERDICT.size, self._step)
+        if len(verdicts) > 1:
+            self.participant.send_all(Kind.QUERY_DECISION, b"".join(verdicts.values()), self._step)
         if refusals := refusals_in(verdicts):
             signing.meet(self.participant, self._step)
             raise BudgetExceededError(f"{counted(len(rows) + to_follow, 'row')} asked for; {'; '.join(refusals)}")
@@ -89,8 +85,7 @@ class Asker:
     def end(self) -> None:
         """Say that nothing more will be asked, and end the session."""
         self._step += 1
-        for channel in self.participant.data_peers.values():
-            channel.send(Kind.QUERY, self._step, QUERY.pack(0, 0))
+        self.participant.send_all(Kind.QUERY, QUERY.pack(0, 0), self._step)
         signing.meet(self.participant, self._step)
 
     def _refuse(self, rows: Sequence[int]) -> None:

@@ -71,10 +71,9 @@ class OpenedScoring:
     def collect(self, step: int, rows: Sequence[int]) -> Vector:
         total, peers = [0] * len(rows), self._participant.data_peers
         signing.meet(self._participant, step, [self._participant.name, *peers])
-        size = SCORE_BYTES * len(rows)
-        shares = [channel.receive(Kind.SCORE_SHARE, step, size) for channel in peers.values()]
+        shares = self._participant.receive_all(Kind.SCORE_SHARE, SCORE_BYTES * len(rows), step)
         signing.check_seals(self._participant, step, peers)
-        for body in shares:
+        for body in shares.values():
             total = [(a + b) % MODULUS for a, b in zip(total, unpack(body, SCORE_BYTES), strict=True)]
         sums = [(value + MODULUS // 2) % MODULUS - MODULUS // 2 for value in total]
         most = len(self._participant.data_peers) << (SCORE_PART.bits - 1)
@@ -129,8 +128,7 @@ class SharedScoring:
 
     def _collect_piece(self, step: int, rows: NDArray[np.intp]) -> Vector:
         cut = self._cut_scores(step, rows)
-        channels, size = self.holders.channels, OPENED_SCORES.size(len(rows))
-        shares = {peer: channel.receive(Kind.SCORE_SHARE, step, size) for peer, channel in channels.items()}
+        shares = self.participant.receive_all(Kind.SCORE_SHARE, OPENED_SCORES.size(len(rows)), step)
         signing.check_seals(self.participant, step, self.holders.names)
         return OPENED_SCORES.open(cut, shares)
 

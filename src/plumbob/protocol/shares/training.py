@@ -339,8 +339,7 @@ class SharesParty(TrainingParty):
             hidden = self.pair_masks.hide(peer, 0, cut, range(len(cut)), repeat(1 << WEIGHTS.bits))
             channel.send(Kind.WEIGHT_SHARE, 0, WEIGHTS.to_bytes(hidden))
         signing.seal(self.participant, 0)
-        channels, size = self.holders.channels, WEIGHTS.size(self.columns)
-        missing = {peer: channel.receive(Kind.WEIGHT_SHARE, 0, size) for peer, channel in channels.items()}
+        missing = self.participant.receive_all(Kind.WEIGHT_SHARE, WEIGHTS.size(self.columns))
         signing.check_seals(self.participant, 0)
         self.weights = WEIGHTS.open(self._cut(self.held[self.holders.name]), missing)
 
