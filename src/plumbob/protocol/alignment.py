@@ -303,8 +303,8 @@ class AlignmentParty:
         ours = SortedPoints(held)
         outgoing = dict.fromkeys(self.participant.data_peers, ours.points.tobytes())
         incoming = {peer: self.sizes[self._after(peer)] for peer in self.participant.data_peers}
-        shown = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming)
-        lists = {peer: SortedPoints(points) for peer, points in shown.items()}
+        received = self._swap(Kind.SHUFFLED_IDS, outgoing, incoming)
+        lists = {peer: SortedPoints(points) for peer, points in received.items()}
         for peer, points in lists.items():
             if not points.is_as_it_came:
                 raise RemoteProtocolError(f"{peer}: expected its points sorted, each once; they are not")

@@ -386,8 +386,8 @@ class SqliteJournal(Journal):
 
     def digest(self, peer: str, number: int) -> bytes | None:
         """The digest of a message that was kept just now; None for any other. Called from other threads."""
-        kept, digest = self._last_digest.get(peer, (-1, None))
-        return digest if kept == number else None
+        last, digest = self._last_digest.get(peer, (-1, None))
+        return digest if last == number else None
 
     def stored(self, peer: str) -> int:
         """How many of the peer's messages are on this disk. Called from other threads."""

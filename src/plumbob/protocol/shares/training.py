@@ -90,7 +90,11 @@ class SharesParty(TrainingParty):
     def own_numbers(self) -> Numbers:
         whole = {"rows": self._integers, "penalty": self._penalty}
         of_labels = {"shifts": self._shifts, "row weights": self._row_weights}
-        return {**super().own_numbers(), **whole, **{name: one for name, one in of_labels.items() if one is not None}}
+        return {
+            **super().own_numbers(),
+            **whole,
+            **{name: values for name, values in of_labels.items() if values is not None},
+        }
 
     def take_numbers(self, numbers: Numbers) -> None:
         super().take_numbers(numbers)
