@@ -44,7 +44,8 @@ def test_killed_at_any_write(split: tuple[int, ...], number: int, tmp_path: Path
                 assert commands[name].wait() == -signal.SIGKILL, commands[name].complained
                 commands[name] = organisations.train(name)
                 struck.add(name)
-    assert [command.wait() for command in commands.values()] == [0] * len(commands)
+    ended = [command.wait() for command in commands.values()]
+    assert ended == [0] * len(commands), [command.complained for command in commands.values()]
     organisations.assert_same(trained(PLANS[split], made_up(columns=sum(split))))
 
 
