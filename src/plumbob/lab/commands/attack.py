@@ -1,7 +1,7 @@
 """`audit`: runs the red team on a recorded run, or makes a run for it, and keeps its findings in the record."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -44,22 +44,20 @@ class Attacks:
 
 def audit_run(asked: Attacks, folder: Path, caller: Caller) -> Result:
     """Attack the run in this folder; its record and report then hold the findings."""
-    only = asked.only
-    findings = audit(folder, only, caller.at, asked.predicted)
-    truth = Truth.of(folder)
-    old = RunFolder(folder).record()
+    findings = audit(folder, asked.only, caller.at, asked.predicted)
+    truth, old = Truth.of(folder), RunFolder(folder).record()
     record = file_findings(old, truth, _beside(old.findings, findings), folder)
-    left_out, short = not_run(only, truth.plan), cut_short(truth.plan, truth.rows, findings)
-    lines = [*lines_of(findings, bool(left_out), asked.verbose), *partial_lines(left_out, short)]
-    lines += record.notes if asked.verbose else [_more(findings)]
+    missing = _missing(asked, truth, findings)
     return {
         "out": str(folder),
         "findings": [asdict(finding) for finding in findings],
         "headlines": findings.headlines.to_dict(),
-        "attacks_not_run": left_out,
-        "attacks_cut_short": short,
+        **missing,
         "notes": record.notes,
-        "lines": lines,
+        "lines": [
+            *lines_of(findings, missing, asked.verbose),
+            *(record.notes if asked.verbose else [_more(findings)]),
+        ],
     }
 
 
@@ -72,35 +70,37 @@ def _beside(kept: Sequence[Finding], new: Sequence[Finding]) -> list[Finding]:
 def audit_plan(asked: Attacks, training: TrainingHere, caller: Caller) -> Result:
     """Train, attack, score, report."""
     plan, drafted = train.plan_for(training)
-    only = asked.only
     # Before hours of training, not after them.
-    refuse_unknown(only)
-    out, tell, verbose = training.out, caller.at, asked.verbose
+    refuse_unknown(asked.only)
     finished = train.carry_out(plan, drafted, training, caller.quiet)
-    findings = audit(finished, only, lambda words: tell(f"{plan.protocol}: {words}"), asked.predicted)
+    findings = audit(finished, asked.only, lambda words: caller.at(f"{plan.protocol}: {words}"), asked.predicted)
     truth = Truth.of(finished)
-    record = file_findings(finished.record, truth, findings, out)
-    compared = agreements(record.predicted, findings)
-    left_out = not_run(only, plan)
-    agreement = [asdict(one) for one in compared]
-    short = cut_short(truth.plan, truth.rows, findings)
-    left = {"attacks_not_run": left_out, "attacks_cut_short": short}
-    result = {
-        **train.result_of(record, training),
-        "headlines": findings.headlines.to_dict(),
-        "agreement": agreement,
-        **left,
-    }
-    lines = [*lines_of(findings, bool(left_out), verbose), *partial_lines(left_out, short)]
-    if verbose:
+    record = file_findings(finished.record, truth, findings, training.out)
+    compared, missing = agreements(record.predicted, findings), _missing(asked, truth, findings)
+    lines = lines_of(findings, missing, asked.verbose)
+    if asked.verbose:
         lines += [
             *([agreement_sentence(compared), ""] if compared else []),
             *record.notes,
-            *results.lines_of(record, out),
+            *results.lines_of(record, training.out),
         ]
     else:
-        lines += [*results.short_lines(record, out), _more(findings, compared)]
-    return {**result, "lines": lines}
+        lines += [*results.short_lines(record, training.out), _more(findings, compared)]
+    return {
+        **train.result_of(record, training),
+        "headlines": findings.headlines.to_dict(),
+        "agreement": [asdict(one) for one in compared],
+        **missing,
+        "lines": lines,
+    }
+
+
+def _missing(asked: Attacks, truth: Truth, findings: Sequence[Finding]) -> dict[str, list[str]]:
+    """The attacks that were left out, and those that had too little time: with either, an audit decides nothing."""
+    return {
+        "attacks_not_run": not_run(asked.only, truth.plan),
+        "attacks_cut_short": cut_short(truth.plan, truth.rows, findings),
+    }
 
 
 def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], folder: Path) -> RunRecord:
@@ -116,17 +116,23 @@ def file_findings(record: RunRecord, truth: Truth, findings: Sequence[Finding], 
     return filed
 
 
-def lines_of(findings: Findings, is_partial: bool, verbose: bool) -> list[str]:
+def lines_of(findings: Findings, missing: Mapping[str, Sequence[str]], verbose: bool) -> list[str]:
     """Findings for people: both headlines; if verbose, the table, reasons, and theory beside practice."""
+    left_out, short = missing["attacks_not_run"], missing["attacks_cut_short"]
+    partial = [
+        *([partial_sentence(left_out)] if left_out else []),
+        *([cut_short_sentence(short)] if short else []),
+    ]
     if not findings:
-        return ["no attack was run"]
-    blocks = headlines(findings, findings.figures, is_partial=is_partial)
+        return ["no attack was run", *partial]
+    blocks = headlines(findings, findings.figures, is_partial=bool(left_out))
     if not verbose:
         plan = findings.figures.plan if findings.figures else None
-        return [*([] if plan is None or plan.kind.is_encrypted else blocks.honest.agreed[:1]), *short_lines(blocks)]
+        agreed = [] if plan is None or plan.kind.is_encrypted else blocks.honest.agreed[:1]
+        return [*agreed, *short_lines(blocks), *partial]
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
-    return [*findings_lines(findings, blocks), *theory, ""]
+    return [*findings_lines(findings, blocks), *theory, "", *partial]
 
 
 def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
@@ -135,10 +141,3 @@ def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
     counts = ", ".join(f"{number} {word}" for word, number in sorted(words.items(), reverse=True))
     counts = counts.replace(" than predicted,", ",")
     return f"--verbose shows the {counted(len(findings), 'finding')} in full{f' ({counts})' if counts else ''}."
-
-
-def partial_lines(left_out: Sequence[str], short: Sequence[str]) -> list[str]:
-    """Lines saying that an audit with only some attacks, or too little time for them, decides nothing."""
-    lines = [partial_sentence(left_out)] if left_out else []
-    lines += [cut_short_sentence(short)] if short else []
-    return lines

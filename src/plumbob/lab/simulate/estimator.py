@@ -51,7 +51,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
     `split` says whose columns are whose, label party first: counts from the left, `(11, 12)`; a frame's column names,
     `(["age"], ["income", "debt"])`; or names by party, `{"bank": ["age"], "fund": ["income", "debt"]}`. Without it the
     label party has the first half. `record_` says what happened; with `record=True` it also holds what each party could
-    read, with "bytes" the ciphertexts too. `verbose=True` tells on standard error how far training is.
+    read. `verbose=True` tells on standard error how far training is.
 
     A frame with texts or gaps is encoded by the rule for drafted plans (`plumbob.plan.encodings`), as on the command
     line, unless `bins` says how. Arrays, and frames of numbers without gaps, stay
@@ -97,7 +97,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         tolerance_features: float = 0.05,
         random_state: Any = None,
         n_jobs: int | None = None,
-        record: bool | str = True,
+        record: bool = True,
         verbose: bool = False,
     ) -> None:
         # Each as it came, under its own name, as scikit-learn wants them.
@@ -117,7 +117,9 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         `sample_weight` says how much each row counts; it belongs to the label party, and is divided by its largest
         value if that is above 1. A plan that leaks above its tolerance is trained all the same, with a `LeakWarning`.
         """
-        jobs, keep_bytes = self._jobs(), self._keeps_bytes()
+        jobs = self._jobs()
+        if not isinstance(self.record, bool | np.bool_):
+            raise ValueError(f"record: expected True or False, got {self.record!r}")
         checked, labels = self._check(X, y)
         self.classes_, coded = _two_classes(labels)
         self._owners = Owners.of(self.split, getattr(self, "feature_names_in_", None), self.n_features_in_)
@@ -129,7 +131,7 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         self._warn_of_lost_columns(plan, tables)
         named = dict(zip([party.name for party in plan.learners], tables, strict=True))
         with self._progress(plan) as progress:
-            run = train(plan, named, jobs=jobs, progress=progress, keep_bytes=keep_bytes)
+            run = train(plan, named, jobs=jobs, progress=progress)
         self._keep(run, tables)
         return self
 
@@ -306,11 +308,6 @@ class VerticalLogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignor
         if int(jobs) < 1:
             raise ValueError(f"n_jobs: expected 1 or more, or None or -1 for all cores, got {jobs}")
         return int(jobs)
-
-    def _keeps_bytes(self) -> bool:
-        if not isinstance(self.record, bool | np.bool_) and self.record != "bytes":
-            raise ValueError(f'record: expected True, False or "bytes", got {self.record!r}')
-        return bool(self.record == "bytes")
 
     def _keep(self, run: Run, tables: Sequence[Table]) -> None:
         self.split_ = self._owners.widths
