@@ -245,3 +245,13 @@ def test_a_model_its_record_and_its_plan_can_be_checked(test_share: float) -> No
     record = model.record_
     assert plumbob.check(model) == plumbob.check(record) == plumbob.check(record.plan, rows=60)
     assert repr(plumbob.check(model)).startswith("If everyone keeps to the protocol:")
+
+
+def test_a_row_read_in_part_names_no_people_who_are_not_scored() -> None:
+    """With fewer scores than columns it is a part of a row, and nobody has to know more people than are scored."""
+    plan = Plan.for_columns((5, 18), rows=3200, most_rows=10)
+    cans = [one.can for one in plumbob.check(plan) if {"chosen-labels", "false-residual"} & {*one.attacks}]
+    assert len(cans) == 2
+    for can in cans:
+        assert re.match(r"read a part of .* 18 columns for any one person", can), can
+        assert "if it knows" not in can

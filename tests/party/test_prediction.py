@@ -140,7 +140,7 @@ def test_ids_that_nobody_aligned_are_named_and_never_scored(organisations: Organ
     assert header == "id,score,probability of 1,predicted,held_out"
     assert scored.startswith("0,")
     assert absent == "P4711,,,,"
-    assert "1 id has no score, because some party does not have the row" in commands["label"].printed
+    assert "1 id has no score: it is not among the aligned rows" in commands["label"].printed
     alone = asked_of(organisations, "--ids", "P4711")
     assert alone.process.exitcode == 1
     assert "the id that was asked for is not among the 40 aligned rows; for new rows" in alone.complained

@@ -74,8 +74,8 @@ def write_scores(
     positives = int((odds > 0).sum())
     lines = [*filter(None, remarks), f"{counted(len(ids), 'row')}, {positives:,} predicted as {classes[1]}: {out}"]
     if absent:
-        has = "id has" if len(absent) == 1 else "ids have"
-        lines.append(f"{len(absent):,} {has} no score, because some party does not have the row")
+        has = "id has no score: it is" if len(absent) == 1 else "ids have no score: they are"
+        lines.append(f"{len(absent):,} {has} not among the aligned rows")
     counts = {"rows": len(ids), "predicted_positive": positives, "not_scored": len(absent)}
     return {"out": str(out), **counts, "lines": lines}
 

@@ -112,6 +112,9 @@ def chosen_column(figures: Figures, by: str) -> Judged | None:
 def one_persons_row(figures: Figures, by: str, means: str) -> str:
     """The words for reading a row of one's choice through scores of known people, and by what means."""
     number = figures.peer_columns(by)
+    if 0 < figures.scored <= number:
+        # Fewer people are scored than it would have to know: a part of the row is all that their scores show.
+        return f"read a part of {{whose}} {counted(number, 'column')} for any one person, scored or not, {means}"
     columns = "{whose} only column" if number == 1 else f"all {number} of {{whose}} columns"
     return f"read {columns} for any one person, scored or not, {means}, {_if_known(figures)}"
 

@@ -150,7 +150,7 @@ def replay_in_words(plan: Plan, own: str, run: RunFolder) -> Iterator[str]:
 def next_commands(plan: Plan, plan_file: str, rows: int, has_room: bool) -> list[str]:
     """What the plan allows, and the commands that it leaves room for."""
     limit = most_scored_rows(plan, rows - plan.held_out(rows))
-    shown = f", the {plan.held_out(rows):,} held-out ones of each beginning included"
+    shown = f"; the {plan.held_out(rows):,} held-out rows count once for every time that the run was begun"
     held_out = shown if shows_quality(plan, rows) else ""
     allowed = f"the plan allows {limit:,} scored rows in all{held_out}"
     new_rows = (
