@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.docs.test_tutorial import pattern
 from tests.world import free_port
 
-BLOCKS = re.compile(r"(?:\*\*(\w+)\*\*\n\n)?```(sh|text)\n(.*?)```", re.DOTALL)
+BLOCKS = re.compile(r"(?:\*\*([\w, ]+)\*\*\n\n)?```(sh|text)\n(.*?)```", re.DOTALL)
 ADDRESS = re.compile(r"127\.0\.0\.1:(77\d\d)")
 
 
@@ -25,17 +25,19 @@ class Turn:
 
 
 def turns(page: Path, parties: Sequence[str]) -> list[Turn]:
-    """The commands in the page's order: a block for each party at once, or for one side alone."""
+    """The commands in the page's order: at once what stands under the parties' names, alone what another side types."""
     found = [Turn()]
-    for side, language, text in BLOCKS.findall(page.read_text(encoding="utf-8")):
+    for names, language, text in BLOCKS.findall(page.read_text(encoding="utf-8")):
         last = found[-1]
         if language == "text":
             last.shown.append(text)
             continue
-        is_alone = side not in parties or bool(set(last.typed) - set(parties))
-        if last.typed and (is_alone or last.shown or side in last.typed or side == parties[0]):
+        sides = re.split(r", | and ", names)
+        is_alone = not {*sides} <= {*parties} or bool(set(last.typed) - set(parties))
+        is_next = last.shown or {*sides} & {*last.typed} or parties[0] in sides
+        if last.typed and (is_alone or is_next):
             found.append(Turn())
-        found[-1].typed[side] = text.splitlines()
+        found[-1].typed.update(dict.fromkeys(sides, text.splitlines()))
     return found
 
 

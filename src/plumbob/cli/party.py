@@ -106,7 +106,7 @@ def join(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Connect to this address instead of the one in the invitation."),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the pinned identity.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the certificate that is pinned under this name.")] = False,
     home: HomeFolder = HOME,
 ) -> Outcome:
     """Accept a peer's invitation; from then on the peer must show the certificate in it."""
@@ -141,7 +141,7 @@ def propose(
     out: Annotated[Path, typer.Option(dir_okay=False, help="Plan file to write.")] = Path("joint.toml"),
     home: HomeFolder = HOME,
 ) -> Outcome:
-    """Draft a plan with your peers from everybody's tables, of which only numbers of rows, columns and levels leave.
+    """Draft a plan with your peers; of each table only its numbers of rows, columns and levels leave.
 
     Run it on all sides at once. The party that has the label may change the plan's keys with the flags below.
     """
@@ -151,9 +151,9 @@ def propose(
 @command(group, AGREE, "party doctor joint.toml")
 def doctor(
     caller: Caller,
-    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="A plan's TOML file, to compare it too.")] = None,
+    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="Plan file (TOML), to compare it with the peers' as well.")] = None,
     peers: Annotated[
-        list[str] | None, typer.Option("--peer", metavar="NAME", help="Only this peer; may be repeated.")
+        list[str] | None, typer.Option("--peer", metavar="NAME", help="Name of a peer to test; may be repeated (default: all peers).")
     ] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the peers.")] = 60,
     home: HomeFolder = HOME,
@@ -239,7 +239,7 @@ def train(
     plan: PlanFile,
     caller: Caller,
     new: Annotated[
-        bool, typer.Option("--new", help="Begin a run without a result again; all parties must do so.")
+        bool, typer.Option("--new", help="Begin again a run that has no result; all parties must type this.")
     ] = False,
     home: HomeFolder = HOME,
 ) -> Outcome:
@@ -309,7 +309,7 @@ def serve(
     name: NameOfList = "",
     most_rows: MostAnsweredRows = None,
     sessions: Annotated[
-        int | None, typer.Option(min=1, help="End after answering this many times (default: never).")
+        int | None, typer.Option(min=1, help="Number of sessions to answer before the command ends (default: no limit).")
     ] = None,
     home: HomeFolder = HOME,
 ) -> Outcome:
