@@ -4,7 +4,7 @@ In its greeting a party commits to the root of its draws, to its rows as they we
 brings from earlier sessions; before the first message that depends on data, to the numbers that it calculates with.
 Before anything is opened, everybody has signed all commitments and the hashes of all its streams so far, and whatever
 opens something is signed by its sender. docs/accountability.md says why a replay then cannot be passed by a message
-with a single other byte.
+with a single false byte.
 
 Signatures stand outside the hashed streams. In a simulation nobody signs.
 """

@@ -269,8 +269,8 @@ def _beyond(record: RunRecord) -> str:
     if not stopped:
         return ""
     return (
-        f"Blocked while everyone keeps to the protocol; with other software {stopped[0].rstrip('.')}, which "
-        'release = "replayed" stops: scores then wait until an auditor has replayed the training.'
+        f"With other software {stopped[0].rstrip('.')}. "
+        'A plan with release = "replayed" stops that: scores then wait until an auditor has replayed the training.'
     )
 
 

@@ -104,7 +104,7 @@ def evidence_in_words(plan: Plan, home: Home, rows: int) -> Iterator[str]:
     room = size(evidence_bytes(plan, home.identity.name, rows))
     yield (
         f"evidence is kept for {plan.days} days, at most about {room} here: your auditor can show that you "
-        "kept to the protocol, and a party that sent a single other byte cannot. Whoever "
+        "kept to the protocol, and a party that sent a single false byte cannot. Whoever "
         "opens it reads, with a peer's traffic, every residual, weight and score of the run (--evidence none keeps "
         "none, --set days=N says how long)"
     )
