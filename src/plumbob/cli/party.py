@@ -106,7 +106,9 @@ def join(
         str | None,
         typer.Option(metavar="HOST:PORT", help="Connect to this address instead of the one in the invitation."),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace the certificate that is pinned under this name.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace the certificate that is pinned under this name.")
+    ] = False,
     home: HomeFolder = HOME,
 ) -> Outcome:
     """Accept a peer's invitation; from then on the peer must show the certificate in it."""
@@ -151,9 +153,12 @@ def propose(
 @command(group, AGREE, "party doctor joint.toml")
 def doctor(
     caller: Caller,
-    plan: Annotated[Path | None, typer.Argument(metavar="PLAN", help="Plan file (TOML), to compare it with the peers' as well.")] = None,
+    plan: Annotated[
+        Path | None, typer.Argument(metavar="PLAN", help="Plan file (TOML), to compare it with the peers' as well.")
+    ] = None,
     peers: Annotated[
-        list[str] | None, typer.Option("--peer", metavar="NAME", help="Name of a peer to test; may be repeated (default: all peers).")
+        list[str] | None,
+        typer.Option("--peer", metavar="NAME", help="Name of a peer to test; may be repeated (default: all peers)."),
     ] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the peers.")] = 60,
     home: HomeFolder = HOME,
@@ -309,7 +314,8 @@ def serve(
     name: NameOfList = "",
     most_rows: MostAnsweredRows = None,
     sessions: Annotated[
-        int | None, typer.Option(min=1, help="Number of sessions to answer before the command ends (default: no limit).")
+        int | None,
+        typer.Option(min=1, help="Number of sessions to answer before the command ends (default: no limit)."),
     ] = None,
     home: HomeFolder = HOME,
 ) -> Outcome:
