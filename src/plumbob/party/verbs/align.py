@@ -86,7 +86,8 @@ def align(
     remarks = [ANOTHER_LIST] if names_kept(opened, agreed) else []
     if found.size < USUAL_OVERLAP * min(found.sizes.values()):
         remarks.append(
-            f"fewer than nine in ten rows are in common; this file has {shape}: compare on the telephone how ids are written"
+            f"fewer than nine in ten rows are in common; this file has {shape}: compare on the telephone how ids are "
+            "written"
         )
     file = None if found.ids is None else keep_aligned(opened, agreed, found, name)
     result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
