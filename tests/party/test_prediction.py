@@ -15,6 +15,7 @@ from plumbob.errors import BudgetExceededError, DataError, PeerAwayError
 from plumbob.lab.simulate import Run
 from plumbob.party.home import Home
 from plumbob.party.rows import keep_aligned
+from plumbob.party.scores import quality_in_words
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal, read_contents
 from plumbob.protocol.messages import Kind
@@ -294,3 +295,10 @@ def told(home: Path) -> list[dict[str, Any]]:
     runs: Any = party.status(home)["runs"]
     found: list[dict[str, Any]] = runs
     return found
+
+
+@pytest.mark.parametrize(("joint", "alone", "is_said"), [(0.7, 0.6, False), (0.6, 0.6, True), (0.6, 0.7, True)])
+def test_a_model_that_gains_nothing_says_so(joint: float, alone: float, is_said: bool) -> None:
+    """Whoever reads two figures with intervals hears in words that the peers' columns are not shown to help."""
+    models = {"joint": {"auc": joint, "log_loss": 0.5}, "local-only": {"auc": alone, "log_loss": 0.5}}
+    assert ("The joint model is not better" in quality_in_words("held-out rows", models)) == is_said

@@ -89,8 +89,12 @@ def _lines(
 
 
 def quality_in_words(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> str:
-    """How good each model is on these rows, in one line."""
-    return f"AUC, {rows}: {'; '.join(_auc(model, found) for model, found in models.items())}"
+    """How good each model is on these rows, in one line, and whether the joint one is worth its effort."""
+    line = f"AUC, {rows}: {'; '.join(_auc(model, found) for model, found in models.items())}"
+    joint, alone = (models.get(model, {}).get("auc") for model in ("joint", "local-only"))
+    if joint is None or alone is None or joint > alone:
+        return line
+    return f"{line}. The joint model is not better: these rows do not show that the peers' columns add anything"
 
 
 def _auc(model: str, found: Mapping[str, float | None]) -> str:
