@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 import plumbob
+from plumbob.checking.rules.gradients import ENOUGH, ENOUGH_OF_FEW, QUIET
+from plumbob.checking.rules.predictions import MOST_EPSILON
 from plumbob.lab.exchange.proof import ROOTS
 from plumbob.net.frames import FRAME, SIZE
 from plumbob.net.greeting import LARGEST_GREETING, Greeting
-from plumbob.net.identity import CHECKSUM_BYTES, PREFIX
+from plumbob.net.identity import CHECKSUM_BYTES, PREFIX, VALID_DAYS
 from plumbob.net.numbered import REMEMBERED
 from plumbob.net.wire import OPENING
+from plumbob.plan.encodings import BINS_FROM, EXPECTED_VARIANCE, LEAST_C, LEVELS_OF_A_COLUMN, MOST_C
+from plumbob.plan.row_noise import BIN_SCALE
 from plumbob.protocol.handshake import Hello
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind
 from tests.docs.pages import DOCS, ROOT, pages
@@ -131,10 +135,20 @@ def test_every_row_of_the_paper_map_has_a_function_and_a_test() -> None:
         ("network.md", f"JSON of at most {LARGEST_GREETING:,} bytes"),
         ("network.md", f"Digests of the last {REMEMBERED} messages are kept"),
         ("network.md", "`{}`".format(OPENING.decode("latin-1").replace("\x02", "\\x02"))),
+        ("network.md", f"valid for {VALID_DAYS} days"),
+        ("check.md", f"From {ENOUGH} on labels leak"),
+        ("check.md", f"from {ENOUGH_OF_FEW} on"),
+        ("check.md", f"while it is at most {QUIET} times a label's part"),
+        ("privacy-officers.md", f"if epsilon is at most {MOST_EPSILON:g} |"),
+        ("tables.md", f"at least {LEAST_C:g} and at most {MOST_C:g}"),
+        ("tables.md", f"C = {EXPECTED_VARIANCE:g} / encoded columns"),
+        ("tables.md", f"numeric columns + levels / {LEVELS_OF_A_COLUMN})"),
+        ("tables.md", "| `bins` | 0 | {} |".format(" | ".join(str(bins) for _, bins in reversed(BINS_FROM)))),
+        ("tables.md", f"multiplied by {BIN_SCALE:g}."),
     ],
 )
-def test_the_wire_has_the_limits_that_are_given(page: str, sentence: str) -> None:
-    """Every limit of the wire is the code's."""
+def test_numbers_that_the_code_sets_are_the_code_s(page: str, sentence: str) -> None:
+    """Limits of the wire, thresholds of verdicts and constants of public rules."""
     assert sentence in " ".join(text_of(page).split())
 
 
