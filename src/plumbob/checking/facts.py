@@ -174,7 +174,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
     SaidWhere.TRACE: (
         (
             lambda plan: plan.kind.is_encrypted and not plan.keeps_evidence,
-            "Nothing would show it: the plan keeps no evidence.",
+            "Nothing would show a cheat: the plan keeps no evidence.",
         ),
         (
             lambda plan: plan.keeps_evidence and not plan.is_replayed,
