@@ -1,13 +1,13 @@
-"""The readable engine: the same algorithms as the native kernel, on gmpy2's integers.
+"""The readable engine: what each operation means, on gmpy2's integers.
 
-It is the reference that the kernel is tested against, and what serves on processors without AVX2.
+It is the reference that the kernel is tested against, and what serves on processors without AVX2. The time of a
+product with a matrix depends on the entries. Nobody measures it: all parties of a study are in one process.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import gmpy2
-import numpy as np
 from gmpy2 import mpz
 
 from plumbob.crypto.fixed_point import IntegerMatrix
@@ -42,12 +42,8 @@ class PythonEngine(PlainEngine):
         return from_ints((gmpy2.powmod_sec(base, exponent, ring.modulus) for base in to_mpz(bases)), ring.width)
 
     def combine(self, ring: Ring, bases: Limbs, matrix: IntegerMatrix, bits: int) -> Limbs:
-        offset = 1 << (bits - 1)
-        # Entries are shifted to be non-negative; an all-offset column is what the shift multiplied in everywhere.
-        shifted = np.column_stack([matrix + offset, np.full(len(matrix), offset, dtype=np.int64)])
-        *sums, excess = combine_unsigned(ring, to_mpz(bases), shifted, bits)
-        correction = gmpy2.invert(excess, ring.modulus)
-        return from_ints((value * correction % ring.modulus for value in sums), ring.width)
+        rows = to_mpz(bases)
+        return from_ints((product_of_powers(ring, rows, column) for column in matrix.T.tolist()), ring.width)
 
     def pack(self, ring: Ring, values: Limbs, slots: int, slot_bits: int) -> Limbs:
         rows = to_mpz(values)
@@ -69,47 +65,16 @@ class PythonEngine(PlainEngine):
         return from_ints(joined, width_for(int(first.modulus * second.modulus)))
 
 
-def group_size(rows: int, looked_up: int) -> int:
-    """Rows per table that make the count of modular products, ceil(rows / g) * (2**g + looked_up), smallest."""
-    return min(range(1, 13), key=lambda size: -(-rows // size) * ((1 << size) + looked_up))
-
-
-def combine_unsigned(ring: Ring, bases: Sequence[mpz], matrix: IntegerMatrix, bits: int) -> list[mpz]:
-    """Four Russians: cut the rows into groups, tabulate each group's subset products once, and share that table between
-    all columns and all bit planes; then square-and-multiply over the planes.
-    """
-    rows, columns = matrix.shape
-    size = group_size(rows, columns * bits)
-    planes = [[mpz(1)] * columns for _ in range(bits)]
-    modulus = ring.modulus
-    for start in range(0, rows, size):
-        subsets = subset_products(ring, bases[start : start + size])
-        for plane, indices in zip(planes, subset_indices(matrix[start : start + size], bits), strict=True):
-            plane[:] = [value * subsets[index] % modulus for value, index in zip(plane, indices, strict=True)]
-    return horner(ring, planes)
-
-
-def subset_products(ring: Ring, bases: Sequence[mpz]) -> list[mpz]:
-    """Entry v is the product of the bases whose bit is set in v."""
-    products = [mpz(1)]
-    for base in bases:
-        products += [product * base % ring.modulus for product in products]
-    return products
-
-
-def subset_indices(block: IntegerMatrix, bits: int) -> list[list[int]]:
-    """For each bit plane, lowest first, and each column: which subset of the block's rows has that bit set."""
-    weights = 1 << np.arange(len(block), dtype=np.int64)
-    return [(weights @ ((block >> bit) & 1)).tolist() for bit in range(bits)]
-
-
-def horner(ring: Ring, planes: Sequence[Sequence[mpz]]) -> list[mpz]:
-    """The product over planes b of planes[b][column]**(2**b)."""
-    result = list(planes[-1])
-    for plane in reversed(planes[:-1]):
-        squares = (value * value % ring.modulus for value in result)
-        result = [square * digit % ring.modulus for square, digit in zip(squares, plane, strict=True)]
-    return result
+def product_of_powers(ring: Ring, bases: Sequence[mpz], exponents: Sequence[int]) -> mpz:
+    """The product of bases[i]**exponents[i]; those that are negative are inverted together."""
+    above, below = mpz(1), mpz(1)
+    for base, exponent in zip(bases, exponents, strict=True):
+        power = gmpy2.powmod(base, abs(exponent), ring.modulus)
+        if exponent < 0:
+            below = below * power % ring.modulus
+        else:
+            above = above * power % ring.modulus
+    return above * gmpy2.invert(below, ring.modulus) % ring.modulus
 
 
 def pack_one(ring: Ring, group: Sequence[mpz], slot_bits: int) -> mpz:
