@@ -30,7 +30,7 @@ import numpy as np
 
 from plumbob.arrays import Labels, Matrix, Vector
 from plumbob.checking.check import check
-from plumbob.checking.rules import assumes
+from plumbob.checking.rules import rule_of
 from plumbob.data import Table, split_array
 from plumbob.errors import PlumbobError
 from plumbob.lab import datasets
@@ -372,7 +372,7 @@ def pairs_of(stored: dict[str, Any]) -> Iterator[Pair]:
     reached: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for one in stored["outcomes"]:
         if one["attack"] != APART and one["advantage"] is not None and has_room(one):
-            reached.setdefault((one["by"], one["target"], assumes(one["attack"])), []).append(one)
+            reached.setdefault((one["by"], one["target"], rule_of(one["attack"]).assumes), []).append(one)
     rarer = min(stored["positives"], 1.0 - stored["positives"]) * stored["rows"]
     findings = check(planned(stored["keys"], stored["rows"], stored["number"]), positives=stored["positives"])
     for (by, target, assumed), outcomes in reached.items():

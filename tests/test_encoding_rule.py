@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.checking.check import notes
+from plumbob.checking.check import check
 from plumbob.party.verbs.sign import few_of_drafted
 from plumbob.plan import Plan
 from plumbob.plan.encodings import (
@@ -109,5 +109,5 @@ def test_what_somebody_chose_is_kept(keys: dict[str, object], encoding: dict[str
 def test_few_rows_for_a_column_are_noted() -> None:
     """`check` notes few rows before anybody trains, where the plan knows its rows."""
     plan = Plan.for_columns((30, 30))
-    assert any("599 training rows for 60 encoded columns are fewer than 10" in note for note in notes(plan, 599))
-    assert not any("fewer than 10 for each" in note for note in [*notes(plan, 600), *notes(plan)])
+    assert any("599 training rows for 60 encoded columns are fewer than 10" in note for note in check(plan, 599).notes)
+    assert not any("fewer than 10 for each" in note for note in [*check(plan, 600).notes, *check(plan).notes])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check
 from plumbob.errors import PlanError
 from plumbob.plan import KEYS, PAPER, Heuristic, Party, Plan, SettingKey, Study, toml_value, unready_evidence
 from plumbob.plan.plan import struct_with
@@ -572,5 +572,5 @@ def test_a_heuristic_delta_is_only_noted() -> None:
     plan = Plan.for_columns(
         (8, 22), protocol="exchange", noise="heuristic", delta=0.1, rows=455, row_norm=1.0, batch_size=16
     )
-    assert any("delta 0.1 is one in 455 rows or more" in note for note in notes(plan))
-    assert not any("rows or more" in note for note in notes(plan.replace(delta=1e-6)))
+    assert any("delta 0.1 is one in 455 rows or more" in note for note in check(plan).notes)
+    assert not any("rows or more" in note for note in check(plan.replace(delta=1e-6)).notes)

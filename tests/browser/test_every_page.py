@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check
+from plumbob.checking.findings import Findings
 from plumbob.lab.demo import page as demo_page
 from plumbob.plan import Party, Plan, Study
 from plumbob.record import Finding
@@ -73,7 +74,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def findings_of(plan: Plan) -> str:
     """The page of findings before any run."""
-    return findings_page(plan, check(plan), notes(plan), "0.1.0")
+    return findings_page(plan, check(plan), "0.1.0")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -145,8 +146,8 @@ def printed(tab: Tab, folder: Path, text: str) -> int:
 
 def test_a_longer_page_would_be_noticed(tab: Tab, tmp_path: Path) -> None:
     """Pages of paper are really counted."""
-    many = [Finding("label-sign", "fund", "bank", "labels", "leaks", "Why. " * 40, "here", "")] * 40
-    assert printed(tab, tmp_path, findings_page(PLANS["exchange"], many, ["A note."], "0.1.0")) > 2
+    many = Findings([Finding("label-sign", "fund", "bank", "labels", "leaks", "Why. " * 40, "here", "")] * 40)
+    assert printed(tab, tmp_path, findings_page(PLANS["exchange"], many, "0.1.0")) > 2
 
 
 def test_axe_is_really_asked(tab: Tab, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import plumbob
 from plumbob.checking.advice import as_parameters, merged
-from plumbob.checking.check import check, figures_of, judge_figures, notes
+from plumbob.checking.check import check, figures_of, judge_figures
 from plumbob.checking.figures import Figures
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.data import split_array
@@ -291,8 +291,8 @@ def test_a_coalition_that_reads_no_more_than_a_member_has_no_finding() -> None:
 
 def test_a_fixed_seed_is_noted() -> None:
     """Everybody who reads the plan knows the batches, so the notes say it."""
-    assert any("fixes the seed" in note for note in notes(plan_of(seed=3)))
-    assert not any("fixes the seed" in note for note in notes(plan_of()))
+    assert any("fixes the seed" in note for note in check(plan_of(seed=3)).notes)
+    assert not any("fixes the seed" in note for note in check(plan_of()).notes)
 
 
 # Notes and stories.
@@ -300,9 +300,8 @@ def test_a_fixed_seed_is_noted() -> None:
 
 def test_notes_say_what_has_no_verdict() -> None:
     """The arbiter, assumed rows, and that nothing here is a proof."""
-    text = "\n".join(notes(plan_of(protocol="arbiter", rows=0)))
+    text = "\n".join(check(plan_of(protocol="arbiter", rows=0)).notes)
     for words in (
-        "arbiter together with any one party",
         "are assumed",
         "No verdict is a proof of safety",
         "early",
@@ -406,28 +405,11 @@ def test_shares_is_offered_to_up_to_eight_parties() -> None:
         assert all(("--protocol shares" in finding.fix) == offered for finding in leaking if finding.fix)
 
 
-@pytest.mark.parametrize(
-    ("keys", "sentences"),
-    [
-        ({}, ("Scores of 13 rows", "the weights of the feature party", "12 unknown columns")),
-        ({"split": (11, 1)}, ("Scores of 2 rows", "the value of the unknown column")),
-        ({"split": (11, 7, 5)}, ("all feature parties' weights", "Scores of 13 rows")),
-        ({"protocol": "shares", "open": "never"}, ("Scores of 24 rows", "the joint weights")),
-    ],
-    ids=["two", "one column", "three", "never opened"],
-)
-def test_notes_say_what_predictions_tell(keys: dict[str, Any], sentences: tuple[str, ...]) -> None:
-    """How many known rows give weights away, and what those who answer learn."""
-    text = "\n".join(notes(plan_of(**keys)))
-    for words in (*sentences, "which rows are requested"):
-        assert words in text
-
-
 def test_notes_say_what_lattices_rest_on() -> None:
     """The assumption and its table; Paillier has no such note."""
-    text = "\n".join(notes(Plan.for_columns((11, 12), rows=27_000)))
+    text = "\n".join(check(Plan.for_columns((11, 12), rows=27_000)).notes)
     assert "rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024)" in text
-    assert "RLWE" not in "\n".join(notes(plan_of(protocol="exchange")))
+    assert "RLWE" not in "\n".join(check(plan_of(protocol="exchange")).notes)
 
 
 # A small part of benchmarks/check_grid.py.

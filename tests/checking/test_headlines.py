@@ -10,7 +10,7 @@ import plumbob
 from plumbob.checking.check import figures_of, judge_figures
 from plumbob.checking.consent import refuse_unaccepted
 from plumbob.checking.findings import Findings, lines_of
-from plumbob.checking.headlines import headlines, short_lines
+from plumbob.checking.headlines import headlines
 from plumbob.checking.judgement import Headlines
 from plumbob.counting import share
 from plumbob.errors import UnsafePlanError
@@ -68,14 +68,6 @@ def test_the_default_plan_is_read_at_a_glance(split: tuple[int, ...], most: int)
     assert all(one.can and one.attacks[0] == one.attack for one in findings)
 
 
-def test_a_short_screen_has_every_reading() -> None:
-    """Beside a run's own lines prices and openings wait for `check`, but no reading does, whatever its verdict."""
-    told = found(11, 12, protocol="exchange", batch_size=64).headlines
-    short = "\n".join(short_lines(told))
-    assert all(line.says in short for block in told.blocks for line in block.lines)
-    assert len(short.splitlines()) < len(text(told).splitlines())
-
-
 RANKED = (
     "What no plan prevents: The label party chooses what is predicted. It could rank up to {scored} by one of {whose} "
     "columns, if it already knows the values of that column for a few hundred people. It need not invent a label."
@@ -98,7 +90,6 @@ def test_what_no_plan_prevents_is_said_of_every_plan_that_scores_anybody(
     """It has one line of its own, counts as degrading, and is none of the lines that a plan can answer for."""
     told = found(*split, **keys).headlines
     assert text(told).count(RANKED.format(scored=scored, whose=whose)) == 1
-    assert "\n".join(short_lines(told)).count("What no plan prevents") == 1
     assert all("chosen-column" not in line.attacks for block in told.blocks for line in block.lines)
     assert told.cheating.verdict != "blocked"
     assert not told.honest.unprevented

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check
 from plumbob.checking.row_notes import noise_in_words, row_notes
 from plumbob.plan import Plan
 
@@ -62,18 +62,18 @@ def test_the_passes_of_unknown_rows_are_not_counted() -> None:
 
 def test_held_out_rows_do_not_train() -> None:
     """The forecast is for the rows that are left after some are held out."""
-    assert "20,000 training rows" in " ".join(notes(plan_for(test_share=0.2), rows=25_000))
+    assert "20,000 training rows" in " ".join(check(plan_for(test_share=0.2), rows=25_000).notes)
 
 
 def test_noise_for_labels_says_what_it_does_not_protect() -> None:
     """Whoever has it hears that it protects no whole row."""
     plan = Plan.for_columns((11, 12), protocol="exchange", noise="sound", row_norm=4.0)
-    assert "protects no whole row" in " ".join(notes(plan, rows=5_000))
+    assert "protects no whole row" in " ".join(check(plan, rows=5_000).notes)
 
 
 def test_what_is_not_covered_is_said() -> None:
     """Dishonest parties, further runs, and that `clear` protects nobody."""
-    text = " ".join(notes(plan_for(), rows=27_000))
+    text = " ".join(check(plan_for(), rows=27_000).notes)
     for words in (
         "as long as they shorten rows as agreed",
         "is not bound by it",
@@ -87,7 +87,7 @@ def test_a_replay_binds_the_label_party() -> None:
     """Where scores wait for it, false messages gain nothing, and no sentence warns of them."""
     keys: dict[str, Any] = {"noise": "rows", "epsilon": 5.0, "evidence": "keep", "release": "replayed"}
     waits = Plan.for_columns((11, 12), **keys, days=1, auditors={"label": "00" * 32})
-    text = " ".join([*notes(waits, rows=27_000), *check(waits, 27_000).headlines.lines()])
+    text = " ".join([*check(waits, rows=27_000).notes, *check(waits, 27_000).headlines.lines()])
     assert "A label party that does not gets no score, if its auditor is honest" in text
     assert "is not bound by it" not in text
     assert "that sends false messages" not in text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check
 from plumbob.checking.words import MEANINGS, ORDER
 from plumbob.plan import Plan
 from plumbob.report.decision import decision_on_plan
@@ -35,7 +35,7 @@ def sheet(plan: Plan) -> str:
 
 def checked(plan: Plan) -> str:
     """The notes of `check`."""
-    return " ".join(notes(plan))
+    return " ".join(check(plan).notes)
 
 
 PROMISES: dict[str, Callable[[], str]] = {

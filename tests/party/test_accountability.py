@@ -13,7 +13,7 @@ import pytest
 from plumbob import cli, party
 from plumbob.caller import QUIET
 from plumbob.checking.check import check
-from plumbob.checking.rules import assumes, leaves_a_trace
+from plumbob.checking.rules import rule_of
 from plumbob.crypto.lattice import Small
 from plumbob.errors import IdentityError, SettingsError
 from plumbob.lab.attacks.altered_shares import AlteredShares
@@ -98,9 +98,9 @@ def test_every_attack_on_such_a_plan_is_played_here(split: tuple[int, ...]) -> N
     plan = Plan.for_columns(split)
     keeping = plan.replace(evidence="keep", days=30, auditors={party.name: "ab" * 32 for party in plan.parties})
     possible = {one.attack for one in check(keeping, 1000) if one.verdict in ("leaks", "degrades")}
-    cheats = {name for name in possible if assumes(name) == "cheating"}
-    assert {name for name in cheats if leaves_a_trace(name)} <= {name for name, *_ in CHEATS}
-    assert {name for name in cheats if not leaves_a_trace(name)} == {
+    cheats = {name for name in possible if rule_of(name).assumes == "cheating"}
+    assert {name for name in cheats if rule_of(name).is_named_by_a_replay} <= {name for name, *_ in CHEATS}
+    assert {name for name in cheats if not rule_of(name).is_named_by_a_replay} == {
         "chosen-labels",
         "chosen-column",
     }

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from plumbob import party
 from plumbob.caller import Outcome
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check
 from plumbob.checking.headlines import headlines
 from plumbob.cli import app
 from plumbob.cli.options import show
@@ -132,7 +132,7 @@ def test_signing_before_aligning_says_what_it_assumed(organisations: Organisatio
     before = accepted(home, plan)
     noted = cast("list[str]", before["notes"])
     assert "assume 10,000" in noted[0]
-    assert set(notes(Plan.load(plan), 10_000)) <= set(noted)
+    assert set(check(Plan.load(plan), 10_000).notes) <= set(noted)
     assert "--rows" not in " ".join(noted)
     assert any(noted[0] in line for line in cast("list[str]", before["lines"]))
 

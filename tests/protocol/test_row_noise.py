@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from plumbob.checking.check import notes
+from plumbob.checking.check import check
 from plumbob.checking.row_notes import noise_in_words
 from plumbob.crypto.lattice import local
 from plumbob.crypto.lattice.layout import ENTRY_BITS
@@ -265,10 +265,10 @@ def test_eight_parties_are_not_promised_what_fails() -> None:
     plan = Plan.for_columns((3,) * 8, rows=300_000, noise="rows", epsilon=8.0, delta=1e-6)
     chance = 2.0 ** RunShape(plan, plan.rows).shown_bits
     assert 1.5e-6 < (1 + math.exp(8)) * chance < 1.7e-6
-    for promised in (lambda: notes(plan), lambda: RunShape(plan, plan.rows).row_cost):
+    for promised in (lambda: check(plan).notes, lambda: RunShape(plan, plan.rows).row_cost):
         with pytest.raises(PrivacyError, match=r"with epsilon 8 that is 1\.6e-06.*lower epsilon, raise delta"):
             promised()
-    assert any("3e-08 pays for the run's own failures" in note for note in notes(plan.replace(epsilon=4.0)))
+    assert any("3e-08 pays for the run's own failures" in note for note in check(plan.replace(epsilon=4.0)).notes)
 
 
 @pytest.mark.parametrize("noise", ["rows", "sound"])

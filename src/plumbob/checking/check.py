@@ -12,16 +12,13 @@ from typing import Any
 
 from plumbob.checking.advice import as_flags
 from plumbob.checking.coalitions import Coalition, coalitions
-from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
-from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.rules import RULES
 from plumbob.checking.rules.remedies import allowed
 from plumbob.checking.words import ORDER
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
-from plumbob.plan.encodings import few_rows
 from plumbob.protocol.shares.shape import RunShape
 from plumbob.record import Finding, RunRecord
 
@@ -117,36 +114,3 @@ def figures_of(
     # A plan must hold for the rows that it is asked about: a batch may be longer than all of them.
     judged = plan if rows is None else plan.replace(rows=rows).on(rows - plan.held_out(rows))
     return Figures.of(judged, rows, runs, predicted, positives)
-
-
-def notes(plan: Plan, rows: int | None = None) -> list[str]:
-    """Notes that have no verdict: what the finished model shows, what is assumed, and what else would tell."""
-    return list(_notes(figures_of(plan, rows)))
-
-
-def prices_of_noise(plan: Plan, rows: int | None = None) -> list[str]:
-    """What the plan's noise promises and is expected to cost."""
-    return list(noise_notes(figures_of(plan, rows)))
-
-
-def assumptions(plan: Plan, rows: int | None = None) -> list[str]:
-    """Notes beside the findings in any case: what they take for granted, and a warning if rows are few."""
-    return list(_assumptions(figures_of(plan, rows)))
-
-
-def _assumptions(figures: Figures) -> Iterator[str]:
-    if not figures.is_assumed and (few := few_rows(figures.rows, figures.plan.columns)):
-        yield few[0].upper() + few[1:] + "."
-    if figures.is_assumed:
-        yield f"The plan does not say how many rows there are: {figures.rows:,} are assumed; --rows says how many."
-    if figures.plan.seed:
-        yield (
-            "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
-            "Use seed = 0 for anything but an experiment."
-        )
-
-
-def _notes(figures: Figures) -> Iterator[str]:
-    yield from said(SaidWhere.NOTES, figures)
-    yield from noise_notes(figures)
-    yield from _assumptions(figures)

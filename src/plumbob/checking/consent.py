@@ -8,7 +8,7 @@ evidence that outlives the noise of a promise about rows.
 from collections.abc import Sequence
 
 from plumbob.checking.advice import as_flags, as_parameters, merged
-from plumbob.checking.check import assumptions, check, prices_of_noise
+from plumbob.checking.check import check
 from plumbob.checking.findings import Findings
 from plumbob.checking.headlines import headlines
 from plumbob.checking.rules.keys import ARBITER
@@ -105,16 +105,16 @@ def refuse_unaccepted(plan: Plan, findings: Findings, accepted: Sequence[str]) -
     raise UnsafePlanError(f"nothing was signed.\n{shown}\n\n{reasons}\nchange the plan, or add {flags} to sign it")
 
 
-def consent_lines(plan: Plan, rows: int, findings: Findings, reader: str = "", assumed: str = "") -> list[str]:
+def consent_lines(plan: Plan, findings: Findings, reader: str = "", assumed: Sequence[str] = ()) -> list[str]:
     """The screen for the party that signs; `assumed` says what findings rest on if the rows are not known yet."""
-    notes = [assumed, *prices_of_noise(plan, rows), *assumptions(plan, rows)]
     title = f' "{plan.title}"' if plan.title else ""
     widths = ", ".join(f"{party.name} {counted(party.features, 'column')}" for party in plan.learners)
+    rows = "" if assumed or findings.figures is None else f", {findings.figures.aligned:,} rows"
     return [
-        f"plan{title}: {plan.protocol}, {widths}{f', {rows:,} rows' if rows and not assumed else ''}",
+        f"plan{title}: {plan.protocol}, {widths}{rows}",
         "",
         *headlines(findings, findings.figures, reader=reader).lines(),
         "",
-        *(f"note: {note}" for note in notes if note),
+        *(f"note: {note}" for note in (*assumed, *findings.short_notes)),
         findings.more,
     ]

@@ -76,26 +76,6 @@ class PlanFacts:
             return f"{others[0]}'s part of it, because it knows its own part"
         return "the sum of the others' parts, but no single part"
 
-    @property
-    def known_rows(self) -> str:
-        """A sentence on how many known rows fix the weights and the offset: a score is affine in a row's columns."""
-        plan, others = self.plan, self.plan.feature_parties
-        theirs = sum(party.features for party in others)
-        if plan.is_closed:
-            weights, whose = plan.columns, "the joint weights"
-        else:
-            weights = theirs
-            whose = (
-                f"the weights of {self.figures.spoken(others[0].name)}"
-                if len(others) == 1
-                else "all feature parties' weights"
-            )
-        equation = f"one equation about {theirs} unknown columns" if theirs > 1 else "the value of the unknown column"
-        return (
-            f"Scores of {weights + 1} rows whose columns {self.label} knows from elsewhere give it {whose}; each "
-            f"further score is then {equation} of its row."
-        )
-
 
 def said(place: SaidWhere, figures: Figures) -> Iterator[str]:
     """The sentences that hold for this plan, in this place."""
@@ -117,10 +97,6 @@ def _gradients(plan: Plan) -> bool:
 
 def _shares(plan: Plan) -> bool:
     return plan.kind.is_encrypted and not plan.kind.shows_gradients
-
-
-def _keeps_evidence(plan: Plan) -> bool:
-    return plan.keeps_evidence
 
 
 def _scores(plan: Plan) -> bool:
@@ -193,31 +169,19 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
     ),
     SaidWhere.NOTES: (
         (
-            lambda plan: not plan.is_closed,
-            "The finished model is not judged: a party's final weights depend on everybody's data.",
-        ),
-        (_always, "{facts.known_rows} A feature party can limit the rows that it answers."),
-        (_always, "A party that answers learns which rows are requested, when and how often, but no scores."),
-        (
             lambda plan: plan.intercept,
             "The intercept tells the label party nothing new; anyone who sees joint scores learns the base rate of "
             "class 1.",
         ),
-        (
-            lambda plan: plan.arbiter is not None,
-            "{facts.arbiter} together with any one party can read every residual: it must side with nobody.",
-        ),
         (_noise("heuristic"), "The paper's epsilon and delta for this noise are heuristic, as the paper itself says."),
         (
             _noise("sound"),
-            "This noise protects labels only, not features or whole rows, and can destroy the model: on credit, one of "
-            'three seeds ended at an AUC of 0.43. Over shares, noise = "rows" promises more and costs less.',
+            "This noise can destroy the model: on credit, one of three seeds ended at an AUC of 0.43. Over shares, "
+            'noise = "rows" promises more and costs less.',
         ),
         (
             lambda plan: plan.kind.has_lattices,
-            "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024). Every "
-            "key is tested before use, because an untested one would show the other party's rows; replies hide behind "
-            "fresh randomness, because added noise would not hide them from a chosen request.",
+            "Lattice products rest on RLWE with ternary secrets: 128 bits by the table of Bossuat et al. (2024).",
         ),
         (
             _always,
@@ -295,7 +259,7 @@ FACTS: Mapping[SaidWhere, tuple[tuple[Holds, str], ...]] = {
         (_always, "The finished model and every prediction that is shown depend on everybody's data."),
         (lambda plan: not plan.keeps_evidence, "A cheating party can spoil the model without being noticed."),
         (
-            _keeps_evidence,
+            lambda plan: plan.keeps_evidence,
             "Evidence holds more than the rows: whoever opens a party's evidence reads, with the peers' traffic, every "
             "residual, weight and score of the run.",
         ),

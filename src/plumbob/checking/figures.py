@@ -56,6 +56,11 @@ class Figures:
         return cls(plan, assumed or aligned - held_out, runs, bool(assumed), held_out, predicted, positives)
 
     @property
+    def aligned(self) -> int:
+        """The rows that all parties have in common, held-out ones included."""
+        return self.rows + self.held_out
+
+    @property
     def scored(self) -> int:
         """How many rows' scores the label party sees, held-out ones included: what the plan allows, or `predicted`.
 

@@ -6,12 +6,15 @@ from html import escape
 from importlib import import_module
 from typing import Any, SupportsIndex, overload
 
+from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
 from plumbob.checking.headlines import counts, headlines
 from plumbob.checking.judgement import Headlines, aligned
+from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, MEANINGS, ORDER
 from plumbob.counting import decimal, share
 from plumbob.errors import DataError
+from plumbob.plan.encodings import few_rows
 from plumbob.record import Finding
 
 # A colour beside the word, never instead of it.
@@ -66,6 +69,16 @@ class Findings(list[Finding]):
         """Both headlines: what findings come to if everyone keeps to the protocol, and if someone cheats."""
         return headlines(self, self.figures)
 
+    @property
+    def notes(self) -> list[str]:
+        """Notes that have no verdict: what no finding covers, and those beside the findings in any case."""
+        return [] if self.figures is None else [*said(SaidWhere.NOTES, self.figures), *self.short_notes]
+
+    @property
+    def short_notes(self) -> list[str]:
+        """What noise promises and costs, and what findings take for granted."""
+        return [] if self.figures is None else [*noise_notes(self.figures), *_assumptions(self.figures)]
+
     def to_frame(self) -> Any:
         """One row per finding, as a pandas DataFrame; DataError where pandas is not installed."""
         try:
@@ -89,6 +102,18 @@ class Findings(list[Finding]):
         )
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if self else ""
         return f"<div><pre>{escape(chr(10).join(self.headlines.lines()))}</pre>{table}</div>"
+
+
+def _assumptions(figures: Figures) -> Iterator[str]:
+    if figures.is_assumed:
+        yield f"The plan does not say how many rows there are: {figures.rows:,} are assumed; --rows says how many."
+    elif few := few_rows(figures.rows, figures.plan.columns):
+        yield few[0].upper() + few[1:] + "."
+    if figures.plan.seed:
+        yield (
+            "The plan fixes the seed: batches and starting weights are known to everybody before the run. "
+            "Use seed = 0 for anything but an experiment."
+        )
 
 
 def worst_first(findings: Iterable[Finding], figures: Figures | None = None) -> Findings:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from plumbob.checking.advice import as_flags, merged, price_of
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
-from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines, shown
-from plumbob.checking.rules import is_preventable, leaves_a_trace
+from plumbob.checking.judgement import FEW_PARTIES, HEADINGS, HeadlineBlock, HeadlineLine, Headlines
+from plumbob.checking.rules import rule_behind
 from plumbob.checking.words import (
     ASSUMPTIONS,
     CHEATING,
@@ -34,8 +34,6 @@ NOTHING = {
 }
 NOT_JUDGED = "No attack of this kind was judged."
 PARTIAL = " Not all attacks were run, so this settles nothing."
-SHORT_TRACE = 56
-"""Characters of a sentence that fits into a headline on a terminal."""
 TARGETS = ("labels", "features", "scores", "weights", "ids")
 OF_SEVERAL = {LEAKS: "leak", DEGRADES: "degrade"}
 IN_GENERAL = {
@@ -66,23 +64,6 @@ def headlines(
     elif figures is not None:
         cheating = replace(cheating, price=price_of(figures, fresh))
     return Headlines(honest, cheating)
-
-
-def short_lines(of: Headlines) -> list[str]:
-    """What was found and what to type, once each, for a screen that shows a run as well; `check` says the rest."""
-    honest, cheating = replace(of.honest, agreed=(), price=""), replace(of.cheating, price="")
-    if cheating.changes.items() >= honest.changes.items():
-        honest = replace(honest, remedy="")
-    told = {line.says for line in honest.lines}
-    fresh = tuple(line for line in cheating.lines if line.says not in told)
-    if cheating.lines and not fresh:
-        cheating = replace(cheating, nothing=NOTHING[CHEATING])
-    trace = cheating.agreed[0].rstrip(".") if cheating.agreed else ""
-    if 0 < len(trace) < SHORT_TRACE:
-        heading = f"{cheating.heading} ({trace[0].lower()}{trace[1:]})"
-        cheating = replace(cheating, agreed=cheating.agreed[1:], heading=heading)
-    blocks = (honest, replace(cheating, lines=fresh))
-    return [line for block in blocks for line in shown(block)]
 
 
 def _block(
@@ -184,7 +165,7 @@ class Speaker:
 
 def _lines(findings: Sequence[Finding], figures: Figures | None, speaker: Speaker) -> Iterator[HeadlineLine]:
     """A line for each thing that can be read, the worst first; parties that can read the same share a line."""
-    open_ones = [one for one in findings if one.verdict in (LEAKS, DEGRADES) and is_preventable(one.attack)]
+    open_ones = [one for one in findings if one.verdict in (LEAKS, DEGRADES) and rule_behind(one).is_preventable]
     readings: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
     for one in open_ones:
         readings[one.by, one.target, speaker.reading(one)].append(one)
@@ -236,7 +217,7 @@ def _measured(finding: Finding, figures: Figures | None, reading: str, whose: st
 
 def _unprevented(findings: Sequence[Finding], speaker: Speaker) -> Iterator[str]:
     """What no plan prevents, in the words of the plan: one line for each party, whatever a run measured."""
-    open_ones = [one for one in findings if one.verdict == DEGRADES and not is_preventable(one.attack)]
+    open_ones = [one for one in findings if one.verdict == DEGRADES and not rule_behind(one).is_preventable]
     for by in dict.fromkeys(one.by for one in open_ones if "+" not in one.by):
         mine = [one for one in open_ones if one.by == by]
         against = list(dict.fromkeys(name for one in mine for name in one.against.split("+")))
@@ -246,4 +227,4 @@ def _unprevented(findings: Sequence[Finding], speaker: Speaker) -> Iterator[str]
 
 def _is_named(finding: Finding, figures: Figures | None) -> bool:
     """Whether kept evidence would show it: other software does show, data of the attacker's choice do not."""
-    return figures is not None and figures.has_evidence_of(finding.by) and leaves_a_trace(finding.attack)
+    return figures is not None and figures.has_evidence_of(finding.by) and rule_behind(finding).is_named_by_a_replay

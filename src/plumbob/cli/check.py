@@ -141,18 +141,16 @@ def check(
     home: HomeFolder = HOME,
 ) -> Outcome:
     """Say before training what each party will be able to work out."""
-    from plumbob.checking import check as checking
+    from plumbob.checking.check import check as findings_of
     from plumbob.checking.findings import lines_of
 
     judged, job = _plan_and_job(plan, keys, JobFile(from_fate, from_secretflow, job_version))
     plan_hash, aligned = judged.hash(), aligned_rows_in(home, judged)
     assumed = [f"The plan does not say how many rows there are; {aligned:,} were aligned."] if aligned else []
     judged = judged.replace(rows=aligned) if aligned else judged
-    findings = checking.check(judged, positives=positives) if job is None else _judge(job, judged, positives)
-    noise = checking.prices_of_noise(judged) if job is None else []
-    general = [note for note in checking.notes(judged) if job is None or note not in checking.prices_of_noise(judged)]
+    findings = findings_of(judged, positives=positives) if job is None else _judge(job, judged, positives)
     remarks = () if job is None else job.remarks
-    notes = [*remarks, *assumed, *general]
+    notes = [*remarks, *assumed, *findings.notes]
     fields: Result = {
         "plan_hash": plan_hash,
         "rows": judged.rows,
@@ -164,7 +162,7 @@ def check(
     if verbose:
         found, shown, more = lines_of(findings), notes, []
     else:
-        shown = [*remarks, *noise, *assumed, *checking.assumptions(judged)]
+        shown = [*remarks, *assumed, *findings.short_notes]
         found, more = findings.headlines.lines(), [findings.more]
     unseen = [] if job is None else [f"no all-clear: {reason}" for reason in job.no_all_clear]
     lines = [*_lines_of_job(job), *found, "", *unseen, *(f"note: {note}" for note in shown), *more]
@@ -184,7 +182,7 @@ def code_of(fields: Result, is_strict: bool) -> int:
     That is so where something leaks if someone cheats, attacks or parts of a job are unseen or, if strict, something
     degrades.
     """
-    from plumbob.checking.rules import is_preventable
+    from plumbob.checking.rules import rule_of
     from plumbob.checking.words import DEGRADES, HONEST, LEAKS
 
     if any((found["verdict"], found["assumes"]) == (LEAKS, HONEST) for found in fields["findings"]):
@@ -192,7 +190,7 @@ def code_of(fields: Result, is_strict: bool) -> int:
     is_partial = any(fields.get(name) for name in ("attacks_not_run", "attacks_cut_short", "no_all_clear"))
     open_ones = {LEAKS, DEGRADES} if is_strict else {LEAKS}
     # What no plan prevents would make every plan fail, and so tell none from another.
-    decided = {found["verdict"] for found in fields["findings"] if is_preventable(found["attack"])}
+    decided = {found["verdict"] for found in fields["findings"] if rule_of(found["attack"]).is_preventable}
     return 4 if is_partial or decided & open_ones else 0
 
 

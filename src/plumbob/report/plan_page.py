@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from plumbob.checking.findings import Findings
 from plumbob.checking.judgement import Headlines
 from plumbob.plan import Plan
 from plumbob.record import Finding
@@ -28,7 +29,7 @@ class PlanPage:
     limits: Sequence[str]
 
 
-def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str], version: str) -> str:
+def findings_page(plan: Plan, findings: Findings, version: str) -> str:
     """The page of a plan that nobody has run yet."""
     sheet = decision_on_plan(plan, findings, version)
     page = PlanPage(
@@ -38,7 +39,7 @@ def findings_page(plan: Plan, findings: Sequence[Finding], notes: Sequence[str],
         plan_hash=sheet.plan_hash,
         version=version,
         findings=_findings_table(findings),
-        notes=notes,
+        notes=findings.notes,
         plan=plan_tables(plan, plan.to_toml()),
         limits=sheet.judgement.limits,
     )

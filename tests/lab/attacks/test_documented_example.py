@@ -92,9 +92,17 @@ def test_rules_and_code_name_the_same_attacks() -> None:
         # A party that answers sees no score, and so has no code.
         if name not in others and (name, rule.by) != ("prediction-equations", "features")
     }
-    # What a rule judges beside its own role (`further`) may have code of its own.
     assert ruled <= coded
     assert {name for name, _ in coded} == {name for name, _ in ruled}
+
+
+def test_a_finding_quotes_its_own_attack() -> None:
+    """Of a rule that several attacks show, each has its own theorem or section."""
+    for attack in ATTACKS:
+        shown = [rule for rule in rules.RULES if (rule.by, rule.target) == (attack.by, attack.target)]
+        assert attack.reference in [rule.attacks.get(attack.name) for rule in shown]
+    [found] = [attack for attack in ATTACKS if attack.name == "label-sign"]
+    assert found.reference.startswith("Criterion 4.2")
 
 
 def transcript_of_shares() -> Transcript:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check
 from plumbob.lab.page.drafts import answer
 from plumbob.lab.page.server import TEMPLATES
 from plumbob.plan import Plan
@@ -12,7 +12,7 @@ from plumbob.report.plan_page import findings_page
 KEPT = {"evidence": "keep", "days": 1, "auditors": {"label": "628b2fd3" * 8}}
 PAGES = {
     "decision sheet": lambda plan: summary_page(decision_on_plan(plan, check(plan), "0.1.0")),
-    "findings": lambda plan: findings_page(plan, check(plan), notes(plan), "0.1.0"),
+    "findings": lambda plan: findings_page(plan, check(plan), "0.1.0"),
     "lab": lambda plan: TEMPLATES.get_template("answer.html").render(answer=answer(plan)),
 }
 

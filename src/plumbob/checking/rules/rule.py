@@ -59,15 +59,6 @@ class Rule:
     """Whether a run in which the attack reached less changes nothing: its attacker chooses its inputs."""
 
     @property
-    def attack(self) -> str:
-        """The attack that the rule is named after."""
-        return next(iter(self.attacks))
-
-    @property
-    def reference(self) -> str:
-        return self.attacks[self.attack]
-
-    @property
     def is_named_by_a_replay(self) -> bool:
         """Whether it takes other software than ours, so that a replay of kept evidence names its attacker."""
         return self.assumes == "cheating" and self.leaves_trace

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.checking.rules import rule_for
+from plumbob.checking.rules import rule_of
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
 from plumbob.lab.transcript import Transcript
@@ -289,7 +289,7 @@ class Attack:
         is_on_features = self.by == "label" or self.name.startswith("feature-")
         target = self.target or ("features" if is_on_features else "labels")
         object.__setattr__(self, "target", target)
-        object.__setattr__(self, "reference", self.reference or rule_for(self.name, self.by, target).reference)
+        object.__setattr__(self, "reference", self.reference or rule_of(self.name, target, self.by).attacks[self.name])
 
     is_budgeted: bool = False
     """Whether it trains again, for as many epochs as its work budget allows."""

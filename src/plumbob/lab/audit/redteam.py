@@ -10,7 +10,7 @@ from plumbob.checking import rules
 from plumbob.checking.check import all_findings, finished
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
-from plumbob.checking.rules import after_a_replay, is_floor
+from plumbob.checking.rules import rule_behind
 from plumbob.checking.words import DEGRADES, LEAKS, ORDER
 from plumbob.counting import percent
 from plumbob.data import Batch
@@ -75,12 +75,13 @@ def _reading(measured: Finding, expected: Sequence[Finding]) -> Finding | None:
 
 def _better_known(figures: Figures, measured: Finding, reading: Finding | None) -> Finding:
     """What was measured, with what the plan says of the reading: its words, its remedy, and evidence that names it."""
-    verdict, added = after_a_replay(figures, measured)
+    rule = rule_behind(measured)
+    verdict, added = rule.after_a_replay(figures, measured.by, measured.verdict)
     known = replace(measured, verdict=verdict, why=f"{measured.why} {added}".strip(), attacks=(measured.attack,))
     if reading is None:
         return known
     known = replace(known, can=reading.can, changes=reading.changes if verdict in (LEAKS, DEGRADES) else {})
-    if is_floor(measured.attack) and ORDER.index(verdict) > ORDER.index(reading.verdict):
+    if rule.is_floor and ORDER.index(verdict) > ORDER.index(reading.verdict):
         why = f"{known.why} {NOT_LESS} {reading.why}"
         return replace(known, verdict=reading.verdict, why=why, changes=reading.changes)
     return known

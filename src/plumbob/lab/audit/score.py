@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Flags, Matrix, Vector
-from plumbob.checking.rules import RULES, assumes
+from plumbob.checking.rules import rule_of
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.counting import percent
 from plumbob.errors import DataError
@@ -364,8 +364,8 @@ def _verdict(claim: Claim, advantage: float, tolerance: float) -> str:
 
 def _of_its_rule(attack: Attack) -> dict[str, Any]:
     """What the attack's rule says of it: when it is made, and whether by a party that cheats."""
-    stage = next((rule.stage for rule in RULES if attack.name in rule.attacks), "training")
-    return {"stage": stage, "assumes": assumes(attack.name)}
+    rule = rule_of(attack.name, attack.target, attack.by)
+    return {"stage": rule.stage, "assumes": rule.assumes}
 
 
 def _refuse_shape(attack: Attack, got: tuple[int, ...], expected: tuple[int, ...]) -> None:

@@ -10,7 +10,7 @@ from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.filing import Agreement, agreements, figures_of_run, with_findings
 from plumbob.checking.findings import Findings
 from plumbob.checking.findings import lines_of as findings_lines
-from plumbob.checking.headlines import headlines, short_lines
+from plumbob.checking.headlines import headlines
 from plumbob.counting import counted
 from plumbob.lab.audit import audit
 from plumbob.lab.audit.again import budget_note
@@ -127,9 +127,7 @@ def lines_of(findings: Findings, missing: Mapping[str, Sequence[str]], verbose: 
         return ["no attack was run", *partial]
     blocks = headlines(findings, findings.figures, is_partial=bool(left_out))
     if not verbose:
-        plan = findings.figures.plan if findings.figures else None
-        agreed = [] if plan is None or plan.kind.is_encrypted else blocks.honest.agreed[:1]
-        return [*agreed, *short_lines(blocks), *partial]
+        return [*blocks.lines(), *partial]
     conditions = conditions_table(findings)
     theory = ["", "theory beside practice:", *as_text(conditions)] if conditions.rows else []
     return [*findings_lines(findings, blocks), *theory, "", *partial]

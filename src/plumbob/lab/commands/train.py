@@ -12,9 +12,10 @@ from pathlib import Path
 from rich.console import Console
 
 from plumbob.caller import Result
-from plumbob.checking.check import prices_of_noise
+from plumbob.checking.check import figures_of
 from plumbob.checking.consent import refuse_leaks
 from plumbob.checking.filing import with_predictions
+from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.rules.gradients import OWN_WEIGHTS
 from plumbob.checking.rules.keys import KEYS
 from plumbob.crypto import SYSTEM_RANDOMNESS
@@ -152,7 +153,12 @@ def _lines_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
     """Lines on what each party's table gives, and what whoever waits for the model should know."""
     rows = len(loaded.tables[plan.label_party.name])
     label = loaded.tables[plan.label_party.name]
-    return [*loaded.summary_lines(plan), class_in_words(label), _few_rows(plan, loaded), *prices_of_noise(plan, rows)]
+    return [
+        *loaded.summary_lines(plan),
+        class_in_words(label),
+        _few_rows(plan, loaded),
+        *noise_notes(figures_of(plan, rows)),
+    ]
 
 
 def _few_rows(plan: Plan, loaded: LoadedTables) -> str:

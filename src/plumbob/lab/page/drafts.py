@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from plumbob.checking.check import check, figures_of, notes
+from plumbob.checking.check import check, figures_of
 from plumbob.checking.findings import Findings
 from plumbob.checking.judgement import HeadlineBlock
 from plumbob.errors import PlanError
@@ -238,7 +238,7 @@ def answer(plan: Plan) -> PlanAnswer:
         raise
     except (ArithmeticError, ValueError) as error:
         raise PlanError(BEYOND) from error
-    return PlanAnswer((), plan, tuple(_blocks(findings)), tuple(notes(plan)), in_words(figures_of(plan).levels))
+    return PlanAnswer((), plan, tuple(_blocks(findings)), tuple(findings.notes), in_words(figures_of(plan).levels))
 
 
 def _blocks(findings: Findings) -> Iterator[ShownBlock]:

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from plumbob.checking.check import check, notes
+from plumbob.checking.check import check
 from plumbob.errors import DataError, PlanError, PlumbobError, TransportError
 from plumbob.lab.page import drafts
 from plumbob.lab.page.drafts import Draft, PlanAnswer
@@ -102,9 +102,7 @@ class Lab:
     async def findings(self, request: Request) -> Response:
         """All findings of a checked plan with their reasons, as a page."""
         plan = self._plan(request)
-        return _report(
-            await anyio.to_thread.run_sync(lambda: findings_page(plan, check(plan), notes(plan), __version__))
-        )
+        return _report(await anyio.to_thread.run_sync(lambda: findings_page(plan, check(plan), __version__)))
 
     async def plan_summary(self, request: Request) -> Response:
         """The decision sheet of a checked plan, as a page."""

@@ -50,14 +50,14 @@ def sign(
         raise PlanError(missing)
     if agreed.has_evidence_of(opened.identity.name):
         auditor_for(opened, agreed)
-    findings = check(agreed, rows)
+    findings = check(agreed, rows or ASSUMED_ROWS)
     refuse_unaccepted(agreed, findings, accepted)
-    notes = _notes(agreed, rows)
+    assumed = [] if rows else [NOT_ALIGNED_YET]
+    notes = [*assumed, *findings.notes]
     if verbose:
         shown = [*lines_of(findings), "", *(f"note: {note}" for note in notes), ""]
     else:
-        assumed = "" if rows else NOT_ALIGNED_YET
-        shown = [*consent_lines(agreed, rows or ASSUMED_ROWS, findings, opened.identity.name, assumed), ""]
+        shown = [*consent_lines(agreed, findings, opened.identity.name, assumed), ""]
     shown[-1:-1] = auditors_in_words(agreed)
     if ask is not None and not ask("Sign this plan?", shown):
         raise UnsignedPlanError("nothing was signed; to change the plan, agree on another one: plumbob party propose")
@@ -112,10 +112,3 @@ def _next(file: str, *, is_aligned: bool) -> str:
     if is_aligned:
         return f"next, once all parties have signed: plumbob party train {file}"
     return f"next, on all sides: plumbob party align {file}; then plumbob party train {file}"
-
-
-def _notes(plan: Plan, rows: int | None) -> list[str]:
-    """All notes of `check`, after what was assumed about rows that are not aligned yet."""
-    from plumbob.checking.check import notes
-
-    return notes(plan, rows) if rows is not None else [NOT_ALIGNED_YET, *notes(plan, ASSUMED_ROWS)]
