@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import call
 from tests.party.processes import PATIENCE
 from tests.party.test_imports import Witness, packages_of_extras
 
@@ -37,49 +36,27 @@ def test_what_nobody_asked_for_is_not_loaded(tmp_path: Path) -> None:
     assert {name.partition(".")[0] for name in imported} & (packages_of_extras() - BROUGHT_ALONG) == set()
 
 
-@pytest.mark.parametrize(
-    ("extra", "absent", "words"),
-    [
-        ("lab", "starlette", ("lab",)),
-        ("lab", "yaml", ("check", "--from-fate", "job.yaml")),
-    ],
-    ids=["lab", "jobs"],
-)
-def test_an_absent_extra_is_named(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    extra: str,
-    absent: str,
-    words: tuple[str, ...],
-) -> None:
-    """Whoever asks for what is not installed reads which extra to install."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "job.yaml").write_text("dag: {}\n")
-    # As if it were not installed; our module that imports it may be there already.
-    monkeypatch.setitem(sys.modules, absent, None)
-    assert call(*words) == 1
-    assert f".[{extra}]" in capsys.readouterr().err
-
-
 WITHOUT_AN_EXTRA = (
-    (("train", "--data", "loans", "--features", "9,9"), "gmpy2"),
-    (("train", "--data", "breast-cancer", "--features", "15,15"), "sklearn"),
-    (("paper", "attacks", "--quick"), "flint"),
+    (("train", "--data", "loans", "--features", "9,9", "--out", "out"), "gmpy2", "gmpy2"),
+    (("train", "--data", "breast-cancer", "--features", "15,15", "--out", "out"), "sklearn", "sklearn"),
+    (("paper", "attacks", "--quick", "--out", "out"), "flint", "flint"),
+    (("lab",), "starlette", "starlette"),
+    (("check", "--from-fate", "job.yaml"), "yaml", "PyYAML"),
 )
 
 
-@pytest.mark.parametrize(("words", "absent"), WITHOUT_AN_EXTRA, ids=lambda given: str(given))
-def test_a_study_without_the_extra_is_one_sentence(tmp_path: Path, words: tuple[str, ...], absent: str) -> None:
-    """A verb of the lab says what to install, and leaves nothing behind."""
+@pytest.mark.parametrize(("words", "absent", "name"), WITHOUT_AN_EXTRA, ids=lambda given: str(given))
+def test_an_absent_extra_is_one_sentence(tmp_path: Path, words: tuple[str, ...], absent: str, name: str) -> None:
+    """A verb that needs what is not installed says what to install, and leaves nothing behind."""
+    (tmp_path / "job.yaml").write_text("dag: {}\n")
+    # In a process of its own: what needs the package may be loaded here already, and `lab` would then begin to serve.
     program = f"import sys; sys.modules[{absent!r}] = None; from plumbob.cli import main; main()"
-    out = tmp_path / "out"
     ended = subprocess.run(
-        [sys.executable, "-c", program, *words, "--out", str(out)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, timeout=120, cwd=tmp_path
     )
-    assert (ended.returncode, out.exists()) == (1, False)
-    assert f"needs {absent}" in ended.stderr
-    assert "plumbob[lab]" in ended.stderr
+    assert (ended.returncode, (tmp_path / "out").exists()) == (1, False)
+    assert f"needs {name}" in ended.stderr
+    assert "[lab]" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
