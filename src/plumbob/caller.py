@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from plumbob.callbacks import Tell
 from plumbob.terminal import complain, printable
 
+Tell = Callable[[str], None]
+"""Called with one line for a person to read."""
+Progress = Callable[[int, int], None]
+"""Called with how much of long work is done, and how much there is."""
 Result = dict[str, Any]
 """The fields of a verb's JSON object, and the `lines` that are printed for people."""
 

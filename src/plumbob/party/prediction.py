@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.callbacks import Progress
+from plumbob.caller import Progress
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError
 from plumbob.party.answered_rows import AnsweredRows, row_limit

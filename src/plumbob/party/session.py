@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from plumbob import counting
-from plumbob.callbacks import Tell
+from plumbob.caller import Tell
 from plumbob.crypto.draws import Draws
 from plumbob.data import Table
 from plumbob.errors import (

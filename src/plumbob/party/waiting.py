@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from plumbob.callbacks import Tell
+from plumbob.caller import Tell
 from plumbob.counting import seconds
 from plumbob.errors import TransportError
 from plumbob.net.reliable import ReliableLink

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.callbacks import Progress
+from plumbob.caller import Progress
 from plumbob.crypto.kernel import cores
 from plumbob.crypto.ristretto import ORDER, POINT_BYTES
 from plumbob.crypto.same_scalar import PROOF_BYTES

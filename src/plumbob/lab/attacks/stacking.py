@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, lsqr
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.callbacks import Progress
+from plumbob.caller import Progress
 
 DAMPING = 0.3
 DRIFT = 0.25

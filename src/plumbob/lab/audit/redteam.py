@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from plumbob.callbacks import Tell
+from plumbob.caller import Tell
 from plumbob.checking import rules
 from plumbob.checking.check import all_findings, finished
 from plumbob.checking.figures import Figures

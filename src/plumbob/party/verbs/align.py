@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from plumbob.callbacks import Progress
-from plumbob.caller import IN_PYTHON, Caller, Outcome
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Progress
 from plumbob.counting import counted
 from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.ids import USUAL_OVERLAP, PackedIds, ids_in_words

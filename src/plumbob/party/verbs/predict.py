@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
-from plumbob.callbacks import Tell
-from plumbob.caller import IN_PYTHON, Caller, Outcome, Result
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Result, Tell
 from plumbob.counting import counted, decimal
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import DataError, PeerAwayError, PlumbobError, ScoresWaitError

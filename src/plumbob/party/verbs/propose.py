@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from plumbob.callbacks import Tell
-from plumbob.caller import IN_PYTHON, Caller, Outcome
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Tell
 from plumbob.checking.advice import offered_price
 from plumbob.checking.row_notes import loss_in_words
 from plumbob.checking.rules.remedies import ROW_EPSILON, small_delta

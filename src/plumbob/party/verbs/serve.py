@@ -9,8 +9,7 @@ import math
 import time
 from pathlib import Path
 
-from plumbob.callbacks import Tell
-from plumbob.caller import IN_PYTHON, Caller, Outcome
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Tell
 from plumbob.counting import counted
 from plumbob.errors import BudgetExceededError, CryptoError, DataError, ProtocolError, ScoresWaitError, TransportError
 from plumbob.party.given import GivenPlan, plan_of

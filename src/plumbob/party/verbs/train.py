@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from plumbob.callbacks import Tell
-from plumbob.caller import IN_PYTHON, Caller, Outcome, Result
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Result, Tell
 from plumbob.counting import counted, seconds
 from plumbob.party import receipts, signature, training
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
