@@ -15,8 +15,8 @@ from statistics import median
 from plumbob.crypto import Draws
 from plumbob.crypto.kernel import INSTRUCTIONS
 from plumbob.crypto.ristretto import available_paths
+from plumbob.lab.simulate.memory_link import linked_pair
 from plumbob.lab.simulate.training import run_together
-from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import AlignmentParty
 from plumbob.protocol.channel import Channel

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from plumbob.lab import bounds
-from plumbob.model import logistic
-from plumbob.model.logistic import starting_weights
+from plumbob.lab import bounds, one_step
+from plumbob.lab.one_step import starting_weights
 from plumbob.plan.sigmoids import SIGMOIDS
 
 RATES_AND_NORMS = [(0.01, 1.0), (0.1, 1.0), (1.0, 1.0), (0.1, 5.0), (0.5, 3.0)]
@@ -32,8 +31,8 @@ def scores_of_run(name: str, rate: float, X: Any, signs: Any, weights: Any, n_st
         yield X @ weights
         batch = random.choice(len(X), 5, replace=False)
         residuals = SIGMOIDS[name].residuals(X[batch] @ weights, signs[batch])
-        slope = logistic.gradient(logistic.residual_sums(X[batch], residuals), len(X[batch]), SIGMOIDS[name])
-        weights = logistic.updated(weights, slope, rate, np.zeros(len(weights)))
+        slope = one_step.gradient(one_step.residual_sums(X[batch], residuals), len(X[batch]), SIGMOIDS[name])
+        weights = one_step.updated(weights, slope, rate, np.zeros(len(weights)))
 
 
 def noisy_sums(X: Any, residuals: Any, std: float, random: np.random.Generator) -> Any:

@@ -20,10 +20,11 @@ from plumbob.lab import datasets
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.exchange.primitive import PaillierParticipant
 from plumbob.lab.simulate import Run, train
+from plumbob.lab.simulate.memory_link import linked_pair
 from plumbob.lab.simulate.parties import AnyParty, party_at, play
 from plumbob.lab.simulate.training import transcript_of
 from plumbob.lab.transcript import Transcript
-from plumbob.net import Data, Link, linked_pair
+from plumbob.net import Data, Link
 from plumbob.net.identity import Identity
 from plumbob.party.signature import MessageSigner
 from plumbob.plan import PAPER, Plan

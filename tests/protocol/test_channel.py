@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from plumbob.errors import RemoteProtocolError, TransportError
-from plumbob.net import Link, linked_pair
+from plumbob.lab.simulate.memory_link import linked_pair
+from plumbob.net import Link
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import HEADER, LONGEST_TEXT, Kind, Message
 

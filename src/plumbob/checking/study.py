@@ -20,7 +20,7 @@ from plumbob.privacy.label_noise import HeuristicNoise, LabelCost, proved_std
 from plumbob.protocol.openings import ENTRY_INTEGER_BITS
 
 SLACK_BITS = 100  # A masked sum wraps around n with probability 2**-100 at most.
-SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `model.logistic` stops it.
+SCORE_BITS = 10  # Beyond 1024 a run has diverged, and the guard of `lab.one_step` stops it.
 UNSCALED_BITS = 7  # Without scaling or clipping, features must stay below 128.
 
 

@@ -14,10 +14,11 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking import study
 from plumbob.data import Batch, Shard, Table, all_steps, batches, build_shard, stream
 from plumbob.errors import DataError
+from plumbob.lab import one_step
 from plumbob.lab.flips import flipped_signs
+from plumbob.lab.one_step import starting_weights
 from plumbob.lab.transcript import Transcript, flipped_labels
 from plumbob.model import logistic
-from plumbob.model.logistic import starting_weights
 from plumbob.plan import Plan
 from plumbob.plan.mistakes import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
@@ -34,7 +35,7 @@ class OpenParty:
 
     name: str
     shard: Shard
-    descent: logistic.Descent
+    descent: one_step.Descent
     penalties: Vector | Matrix
     start: Vector
     sums: list[Vector]
@@ -85,7 +86,7 @@ def _open_parties(
         columns = columns_of(plan, party.name)
         start = np.zeros(columns)
         start[: party.features] = joint_start[before : before + party.features]
-        descent = logistic.Descent.from_start(start)
+        descent = one_step.Descent.from_start(start)
         parties.append(OpenParty(party.name, shard, descent, shard.penalties(plan.l2), start, [], []))
         before += party.features
     return parties
@@ -162,7 +163,7 @@ def _step(
     if on_sums is not None:
         residuals = cut_residuals(plan, residuals)
     for party, X, added, own in zip(parties, features, *noise, strict=True):
-        party.sums.append(logistic.residual_sums(X, residuals + added))
+        party.sums.append(one_step.residual_sums(X, residuals + added))
         if own.any():
             party.own_noise.append(own @ X)
     if on_sums is not None:
@@ -173,8 +174,8 @@ def _step(
 
 
 def _descend(plan: Plan, sigmoid: Sigmoid, party: OpenParty, batch: Batch, scores: Vector) -> None:
-    gradient = logistic.gradient(party.sums[-1], len(batch), sigmoid)
-    logistic.stop_if_diverging(scores, gradient, sigmoid, batch.step)
+    gradient = one_step.gradient(party.sums[-1], len(batch), sigmoid)
+    one_step.stop_if_diverging(scores, gradient, sigmoid, batch.step)
     party.descent = party.descent.after(gradient, plan.rate_over(len(batch)), plan.momentum, party.penalties)
 
 

@@ -22,8 +22,8 @@ from typing import Any, Protocol, TypeVar
 from plumbob.errors import IdentityError, TransportError
 from plumbob.net import tls, wire
 from plumbob.net.address import Address, Proxy
+from plumbob.net.frames import Data
 from plumbob.net.identity import Certificate, Identity, now
-from plumbob.net.memory import Data
 from plumbob.net.reach import reach
 from plumbob.net.strangers import Strangers
 from plumbob.net.tls import Peer, TlsStream

@@ -15,6 +15,8 @@ import struct
 
 SIZE = struct.Struct("<Q")
 FRAME = struct.Struct("<BQQ")
+Data = bytes | memoryview
+"""The data that a link hands over: long messages are not copied."""
 MESSAGE, GOODBYE, ABORT, GREETING = range(4)
 # The connection's own: it is alive, it ends, or the receiver's last frame was too long.
 ALIVE, LEAVING, TOO_LONG = range(4, 7)

@@ -11,8 +11,7 @@ import msgspec
 
 from plumbob.errors import LocalProtocolError, RemoteProtocolError
 from plumbob.net.connector import Connection
-from plumbob.net.frames import FRAME, GREETING
-from plumbob.net.memory import Data
+from plumbob.net.frames import FRAME, GREETING, Data
 from plumbob.plan import PARTY_NAME
 from plumbob.plan.file import MARK_DIGITS, differing_keys
 from plumbob.version import __version__

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from plumbob.errors import RemoteProtocolError
-from plumbob.net.memory import Data
+from plumbob.net.frames import Data
 
 REMEMBERED = 64  # Digests of messages received.
 # Messages received and not yet asked for: beyond either number the network has to wait, but one is always taken.

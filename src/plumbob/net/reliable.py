@@ -22,9 +22,8 @@ from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, PlumbobError, RemoteProtocolError, TransportError
 from plumbob.net import greeting
 from plumbob.net.connector import Connection
-from plumbob.net.frames import ABORT, FRAME, GOODBYE, MESSAGE
+from plumbob.net.frames import ABORT, FRAME, GOODBYE, MESSAGE, Data
 from plumbob.net.greeting import GREETING_SECONDS, LISTENING_SECONDS, Greeting
-from plumbob.net.memory import Data
 from plumbob.net.numbered import Inbound, Memory, Outbound
 
 log = logging.getLogger("plumbob.net")

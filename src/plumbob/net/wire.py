@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from plumbob import counting
 from plumbob.errors import DeadlineError, LocalProtocolError, TransportError
-from plumbob.net.frames import ALIVE, LEAVING, SIZE, TOO_LONG, signal
-from plumbob.net.memory import Data
+from plumbob.net.frames import ALIVE, LEAVING, SIZE, TOO_LONG, Data, signal
 from plumbob.net.tls import CHUNK, TlsStream
 
 OPENING = b"plumbob\x02"

@@ -13,9 +13,7 @@ from plumbob.counting import counted, decimal
 from plumbob.data import store
 from plumbob.data.encoder import RareRows
 from plumbob.errors import DataError
-from plumbob.model.links import log_odds
 from plumbob.net.identity import write_over
-from plumbob.plan import Plan
 from plumbob.run_folder import RunFolder
 
 SAID = {True: "yes", False: "no", None: ""}
@@ -49,17 +47,17 @@ def write_scores(
     scores: NDArray[np.float64],
     classes: tuple[Any, Any],
     remarks: Sequence[str] = (),
-    plan: Plan | None = None,
+    log_odds: NDArray[np.float64] | None = None,
     held_out: Mapping[str, bool] | None = None,
     absent: Sequence[str] = (),
 ) -> dict[str, object]:
     """Write each row's id, score, probability of the class that the header names, and predicted class.
 
-    Probabilities come from scores by the plan's own link; without a plan a score is a log-odds. `held_out` says of the
+    Probabilities come from `log_odds`, where the scores are none themselves. `held_out` says of the
     rows of training whether they were held out; it becomes a column, empty for rows that were not there. The ids that
     are `absent` at some party follow without a score.
     """
-    odds = scores if plan is None else log_odds(plan, scores)
+    odds = scores if log_odds is None else log_odds
     out.parent.mkdir(parents=True, exist_ok=True)
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)

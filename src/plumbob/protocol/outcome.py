@@ -14,7 +14,6 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.crypto.draws import Draws
 from plumbob.data import all_steps
 from plumbob.model import metrics
-from plumbob.model.links import log_odds
 from plumbob.model.logistic import fit_logistic
 from plumbob.plan import Plan
 from plumbob.protocol import signing
@@ -132,7 +131,7 @@ def judge_at_home(
 ) -> tuple[dict[str, Metrics], dict[str, list[list[float]]]]:
     """(metrics, calibration curve) of the joint model and of own columns alone, on the held-out rows."""
     labels = np.asarray(party.shard.y_test, dtype=np.int8)
-    models = {"joint": log_odds(party.plan, scores), "local-only": party.shard.X_test @ alone}
+    models = {"joint": scores, "local-only": party.shard.X_test @ alone}
     curves = {name: metrics.calibration_curve(labels, values) for name, values in models.items()}
     return {name: measure_quality(labels, values) for name, values in models.items()}, curves
 

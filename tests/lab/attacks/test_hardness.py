@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from scipy.stats import ortho_group
 
 from plumbob.arrays import Matrix
+from plumbob.lab import one_step
 from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
@@ -45,5 +46,5 @@ def _residuals(X: Matrix, y: NDArray[np.int64], weights: Matrix) -> Matrix:
         rows = np.arange(10) + 10 * (step % (len(X) // 10))
         residuals = taylor.residuals(X[rows] @ weights, signs[rows])
         found.append(residuals)
-        weights = weights - 0.1 * logistic.gradient(logistic.residual_sums(X[rows], residuals), len(X[rows]), taylor)
+        weights = weights - 0.1 * one_step.gradient(one_step.residual_sums(X[rows], residuals), len(X[rows]), taylor)
     return np.array(found)

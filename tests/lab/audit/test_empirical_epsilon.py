@@ -17,8 +17,8 @@ from plumbob.arrays import Vector
 from plumbob.checking.study import widths_for
 from plumbob.crypto import Draws
 from plumbob.data import Batch, build_shard, split_array
+from plumbob.lab import one_step
 from plumbob.lab.exchange.protocol import ExchangeParty
-from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.privacy import discrete_gaussian
 from plumbob.protocol.participant import Participant
@@ -54,7 +54,7 @@ def released_sum(party: ExchangeParty) -> float:
     for step in range(1, party.plan.epochs + 1):
         batch = Batch(step, step, everybody)
         scores = party.own_scores(batch)
-        residuals = logistic.partial_residuals(scores, party.signs(batch))
+        residuals = one_step.partial_residuals(scores, party.signs(batch))
         released = party.encode_released(batch, residuals)
         seen = released.encoding.decode(released.values)
         total -= seen[TARGET] - party.sigmoid.curve(scores)[TARGET]

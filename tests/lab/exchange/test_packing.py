@@ -11,10 +11,10 @@ from plumbob.checking.study import feature_integer_bits, widths_for
 from plumbob.crypto import Encoding
 from plumbob.data import build_shard, split_array
 from plumbob.errors import EncodingError, RemoteProtocolError
+from plumbob.lab import one_step
 from plumbob.lab.exchange.packing import Slots, centred, per_reply, slots_for, sum_bits
 from plumbob.lab.exchange.paillier import PrivateKey, admit
 from plumbob.lab.exchange.profiles import TEST_ONLY, Profile
-from plumbob.model import logistic
 from tests.crypto.support import LIGHT, seeded
 from tests.lab.exchange.support import decrypt_signed
 from tests.protocol.support import plan_for
@@ -270,7 +270,7 @@ def test_every_released_residual_fits(score: float, sign: float, noise_std: floa
     """A score within the guard's limit, its label, and eight deviations of noise fit the residuals' width."""
     noise = {"noise": "std", "noise_std": noise_std, "row_norm": 1.0} if noise_std > 0 else {}
     residuals = widths_for(plan_for((1, 1), protocol="exchange", **noise), 100).residuals
-    own = logistic.partial_residuals(np.array([score]), np.array([sign]))
+    own = one_step.partial_residuals(np.array([score]), np.array([sign]))
     residuals.encode(own + 8 * noise_std)
     residuals.encode(own - 8 * noise_std)
 

@@ -13,7 +13,8 @@ from plumbob.lab.exchange.packing import Slots
 from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey
 from plumbob.lab.exchange.primitive import Helper, Learner
 from plumbob.lab.exchange.profiles import Profile
-from plumbob.net import Link, linked_pair
+from plumbob.lab.simulate.memory_link import linked_pair
+from plumbob.net import Link
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind, Message
 from tests.protocol.support import uniformity

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
+from plumbob.lab import one_step
 from plumbob.lab.attacks.interface import (
     Attack,
     AttackStage,
@@ -78,11 +79,11 @@ def growth(view: View, columns: int) -> float:
     X = np.random.default_rng(1).standard_normal((view.rows, columns))
     X = np.column_stack([X - X.mean(axis=0), np.ones(view.rows)])
     signs = logistic.signs_of(one_hot(view.rows, [0]))
-    descent = logistic.Descent.from_start(np.zeros(columns + 1))
+    descent = one_step.Descent.from_start(np.zeros(columns + 1))
     for batch in view.batches:
         rows = X[batch.rows]
         residuals = view.sigmoid.residuals(rows @ descent.weights, signs[batch.rows])
-        gradient = logistic.gradient(residuals @ rows, len(batch), view.sigmoid)
+        gradient = one_step.gradient(residuals @ rows, len(batch), view.sigmoid)
         descent = descent.after(gradient, view.plan.rate, view.plan.momentum, np.zeros(columns + 1))
     return float(descent.weights[:-1] @ X[0, :-1] / (X[0, :-1] @ X[0, :-1]))
 

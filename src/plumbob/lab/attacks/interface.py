@@ -16,6 +16,7 @@ from plumbob.arrays import Matrix, Vector
 from plumbob.checking.rules import rule_of
 from plumbob.data import Batch, batches
 from plumbob.errors import DataError
+from plumbob.lab import one_step
 from plumbob.lab.transcript import Transcript
 from plumbob.model import logistic
 from plumbob.plan import Party, Plan
@@ -111,12 +112,12 @@ class View:
     def weights_before(self) -> Matrix:
         """Own weights before each step, replayed from the start and the sums."""
         has_intercept = self.plan.intercept and self.is_label_party
-        penalties = logistic.penalties(self.plan.l2, self.X.shape[1], has_intercept)
-        descent, history = logistic.Descent.from_start(self.start), []
+        penalties = one_step.penalties(self.plan.l2, self.X.shape[1], has_intercept)
+        descent, history = one_step.Descent.from_start(self.start), []
         returned = self.sums if self.own_noise is None else self.sums + self.own_noise
         for batch, sums in zip(self.batches, returned, strict=True):
             history.append(descent.weights)
-            gradient = logistic.gradient(sums, len(batch), self.sigmoid)
+            gradient = one_step.gradient(sums, len(batch), self.sigmoid)
             rate = self.plan.rate_over(len(batch))
             descent = descent.after(gradient, rate, self.plan.momentum, penalties)
         return np.array(history)

@@ -10,6 +10,7 @@ from plumbob.lab.simulate import JointModel
 from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
 from plumbob.lab.simulate.quality import read_rows
+from plumbob.model.links import log_odds
 from plumbob.net.identity import write_over
 from plumbob.party.scores import unusual_lines, write_scores
 from plumbob.plan import Plan
@@ -44,7 +45,7 @@ def predict(
     scores = model.scores(loaded.tables)
     _keep_scored(RunFolder(folder), label_party, scored)
     remarks = [loaded.left_out, *loaded.summary_lines(model.plan), *unusual]
-    result = write_scores(out, row_ids, scores, model.classes, remarks, model.plan, held_out)
+    result = write_scores(out, row_ids, scores, model.classes, remarks, log_odds(model.plan, scores), held_out)
     return {
         **result,
         "unseen": {party: unseen for party, unseen in loaded.unseen.items() if unseen},

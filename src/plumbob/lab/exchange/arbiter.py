@@ -19,11 +19,11 @@ from plumbob.checking.study import widths_for
 from plumbob.crypto import Encoded
 from plumbob.data import Batch, all_steps
 from plumbob.errors import RemoteProtocolError
+from plumbob.lab import one_step
 from plumbob.lab.exchange.packing import Slots, slots_for
 from plumbob.lab.exchange.paillier import EncryptedVector, PrivateKey, PublicKey
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import admit_from, admit_key, engine_of, make_key, offer_key
-from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.protocol.handshake import fix_numbers, greet_peers
 from plumbob.protocol.limits import shows_quality
@@ -42,7 +42,7 @@ class ArbitratedParty(GradientParty):
 
     def read_sums(self, batch: Batch) -> Vector:
         scores = self.own_scores(batch)
-        own = logistic.partial_residuals(scores, self.signs(batch))
+        own = one_step.partial_residuals(scores, self.signs(batch))
         released = self.use("residuals", batch.step, self.encode_released(batch, own))
         joint = self.use("encrypted residuals", batch.step, self.joint_residuals(batch, released))
         sums = self.opened_sums(batch, joint)

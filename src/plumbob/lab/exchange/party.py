@@ -14,9 +14,9 @@ from plumbob.checking.study import Widths, widths_for
 from plumbob.crypto import Encoded, Encoding
 from plumbob.data import Batch, Table, stream
 from plumbob.errors import EncodingError, LocalProtocolError, RemoteProtocolError
+from plumbob.lab import one_step
 from plumbob.lab.exchange.primitive import engine_of
 from plumbob.lab.flips import flipped_signs
-from plumbob.model import logistic
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.plan.study import label_scale
@@ -68,7 +68,7 @@ class GradientParty(TrainingParty):
         place = [party.name for party in plan.learners].index(name)
         before, own = sum(party.features for party in plan.learners[:place]), plan.party(name).features
         weights = np.zeros(self.columns)
-        weights[:own] = logistic.starting_weights(plan.start, plan.columns, generator)[before : before + own]
+        weights[:own] = one_step.starting_weights(plan.start, plan.columns, generator)[before : before + own]
         return weights
 
     @property
@@ -106,7 +106,7 @@ class GradientParty(TrainingParty):
     def own_scores(self, batch: Batch) -> Vector:
         """This party's part of the scores; a run that diverged is stopped here, before anything is released."""
         scores: Vector = self.shard.X[batch.rows] @ self.weights
-        logistic.stop_if_diverging(scores, np.zeros(0), self.sigmoid, batch.step)
+        one_step.stop_if_diverging(scores, np.zeros(0), self.sigmoid, batch.step)
         return scores
 
     def refuse_steering(self, batch: Batch, scores: Vector, others: Vector) -> None:
@@ -121,7 +121,7 @@ class GradientParty(TrainingParty):
             return
         # Whoever's own scores have run away as well is in a run that diverges, and accuses nobody.
         limits = replace(self.sigmoid, score_limit=min(LARGEST_SCORE, self.sigmoid.score_limit))
-        logistic.stop_if_diverging(scores, others, limits, batch.step)
+        one_step.stop_if_diverging(scores, others, limits, batch.step)
         raise RemoteProtocolError(
             f"step {batch.step}: the others' sums would move a weight further than the plan's learning rate allows "
             f"with scores up to {LARGEST_SCORE:g}; a peer steers this party's weights, or training diverges there. "
@@ -130,9 +130,9 @@ class GradientParty(TrainingParty):
 
     def descend(self, batch: Batch, scores: Vector, sums: Vector) -> None:
         """Update the weights with the gradient from these sums."""
-        gradient = logistic.gradient(sums, len(batch), self.sigmoid)
-        logistic.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
-        self.weights = logistic.updated(self.weights, gradient, self.plan.rate, self.penalties)
+        gradient = one_step.gradient(sums, len(batch), self.sigmoid)
+        one_step.stop_if_diverging(scores, gradient, self.sigmoid, batch.step)
+        self.weights = one_step.updated(self.weights, gradient, self.plan.rate, self.penalties)
 
     def encode_released(self, batch: Batch, residuals: Vector) -> Encoded:
         """Encode what leaves encrypted: this party's part of the residuals, with its noise.

@@ -8,8 +8,8 @@ primitive.py.
     6-8   the learner multiplies it with its own columns                      `ask`
     9-10  masks the sums and sends them                                       `ask`
     11    the helper decrypts and sends back                                  `answer`
-    12    the learner takes the mask off and adds its own part                `collect`, `logistic.residual_sums`
-    out   its gradient is the sums' mean over the batch, over 4               `descend`, `logistic.gradient`
+    12    the learner takes the mask off and adds its own part                `collect`, `one_step.residual_sums`
+    out   its gradient is the sums' mean over the batch, over 4               `descend`, `one_step.gradient`
 
 In a step every party is a helper to all others and a learner toward all others. With three and more, a learner gets
 only the sum over its helpers: each helper adds a mask that cancels against the other helpers', so that the view is the
@@ -24,11 +24,11 @@ import numpy as np
 from plumbob.arrays import Vector
 from plumbob.crypto import Encoded
 from plumbob.data import Batch
+from plumbob.lab import one_step
 from plumbob.lab.exchange.packing import Slots, slots_for
 from plumbob.lab.exchange.paillier import PrivateKey, PublicKey
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import Helper, Learner, admit_key, make_key, offer_key
-from plumbob.model import logistic
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.pair_masks import PairMasks, agree_pair_masks
 
@@ -52,7 +52,7 @@ class ExchangeParty(GradientParty):
     def read_sums(self, batch: Batch) -> Vector:
         # Lines 1 to 4.
         scores = self.own_scores(batch)
-        residuals = logistic.partial_residuals(scores, self.signs(batch))
+        residuals = one_step.partial_residuals(scores, self.signs(batch))
         released = self.use("residuals", batch.step, self.encode_released(batch, residuals))
         # Line 5.
         self.lend(batch, released)
@@ -64,7 +64,7 @@ class ExchangeParty(GradientParty):
         helper_sums = self.collect(batch, masks)
         self.refuse_steering(batch, scores, helper_sums)
         own = self.own_part(residuals, released)
-        sums = logistic.residual_sums(self.shard.X[batch.rows], own, helper_sums)
+        sums = one_step.residual_sums(self.shard.X[batch.rows], own, helper_sums)
         # Last, because both gradients of a step must see the same weights.
         self.descend(batch, scores, sums)
         return sums

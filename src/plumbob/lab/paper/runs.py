@@ -19,8 +19,9 @@ from plumbob.errors import DataError
 from plumbob.lab import datasets
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.lab.attacks.interface import Attack, Claim, NotApplicable, View
+from plumbob.lab.one_step import partial_residuals
 from plumbob.lab.simulate import Run, train
-from plumbob.model.logistic import partial_residuals, signs_of
+from plumbob.model.logistic import signs_of
 from plumbob.model.metrics import auc
 from plumbob.plan import PAPER, Plan
 from plumbob.version import __version__

@@ -21,10 +21,11 @@ from plumbob.data import Table, batches, held_out_rows, store
 from plumbob.data.encoder import ALL_ROWS, Rows, fit_encoder
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
+from plumbob.lab import one_step
 from plumbob.lab.simulate.files import LoadedTables
 from plumbob.lab.simulate.training import JointModel, Run
 from plumbob.lab.transcript import Transcript
-from plumbob.model import logistic, metrics
+from plumbob.model import metrics
 from plumbob.model.links import log_odds
 from plumbob.party.scores import SAID
 from plumbob.plan import Plan
@@ -156,13 +157,13 @@ def epoch_scores(run: Run, tables: Mapping[str, Table]) -> Iterator[Vector]:
 def epoch_weights(plan: Plan, transcript: Transcript, penalties: Vector | Matrix) -> Iterator[Vector]:
     """A party's weights after each epoch, by repeating its steps from its start and the sums that it learnt."""
     sigmoid = SIGMOIDS[plan.sigmoid]
-    descent = logistic.Descent.from_start(transcript.start)
+    descent = one_step.Descent.from_start(transcript.start)
     epoch = 1
     for batch, sums in zip(batches(transcript.seed, len(transcript.X), plan), transcript.sums, strict=True):
         if batch.epoch != epoch:
             yield descent.weights
             epoch = batch.epoch
-        gradient = logistic.gradient(sums, len(batch), sigmoid)
+        gradient = one_step.gradient(sums, len(batch), sigmoid)
         descent = descent.after(gradient, plan.rate_over(len(batch)), plan.momentum, penalties)
     yield descent.weights
 

@@ -29,9 +29,9 @@ from plumbob.lab.exchange.arbiter import Arbiter
 from plumbob.lab.exchange.engines.interface import PaillierEngine
 from plumbob.lab.exchange.party import GradientParty
 from plumbob.lab.exchange.primitive import PaillierParticipant
+from plumbob.lab.simulate.memory_link import linked_pair
 from plumbob.lab.simulate.parties import AnyParty, party_at, party_class, play
 from plumbob.lab.transcript import ArbiterTranscript, Transcript, flipped_labels
-from plumbob.net import linked_pair
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, SessionAccount
 from plumbob.protocol.channel import Channel

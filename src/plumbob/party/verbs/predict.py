@@ -15,7 +15,6 @@ from plumbob.caller import IN_PYTHON, Caller, Outcome, Result, Tell
 from plumbob.counting import counted, decimal
 from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
 from plumbob.errors import DataError, PeerAwayError, PlumbobError, ScoresWaitError
-from plumbob.model.links import log_odds
 from plumbob.model.logistic import fit_logistic
 from plumbob.party import prediction
 from plumbob.party.answered_rows import AnsweredRows, row_limit
@@ -139,13 +138,13 @@ def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, 
     ids, answers = [table.ids[row] for row in rows], iter(found.tolist())
     scores = np.array([known[identity] if identity in known else next(answers) for identity in ids])
     remarks = [*_unusual(part, table), *_known_in_words(len(rows) - len(asked))]
-    written: Result = write_scores(out, ids, scores, part.classes, remarks, plan, held_out, absent)
+    written: Result = write_scores(out, ids, scores, part.classes, remarks, held_out=held_out, absent=absent)
     written["list"] = wanted.name
     if wanted.is_held_out:
         keep_scores(run, home.identity.name, ids, scores.tolist())
-        models = _models_on_held_out(aligned_table(home, plan), part, np.array(rows), log_odds(plan, scores), plan)
+        models = _models_on_held_out(aligned_table(home, plan), part, np.array(rows), scores, plan)
         return with_line({**written, "quality": {HELD_OUT: models}}, quality_in_words(HELD_OUT, models))
-    return written if labels is None else {**written, **_quality(labels, ids, log_odds(plan, scores), written)}
+    return written if labels is None else {**written, **_quality(labels, ids, scores, written)}
 
 
 def answer_once(

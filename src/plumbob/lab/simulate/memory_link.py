@@ -4,9 +4,7 @@ import queue
 
 from plumbob import counting
 from plumbob.errors import DeadlineError, TransportError
-
-Data = bytes | memoryview
-"""The data that a link hands over: long messages are not copied."""
+from plumbob.net import Data
 
 
 class MemoryLink:

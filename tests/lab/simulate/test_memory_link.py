@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from plumbob.errors import TransportError
-from plumbob.net import linked_pair
+from plumbob.lab.simulate.memory_link import linked_pair
 
 
 def test_messages_arrive_in_order_on_the_other_end() -> None:

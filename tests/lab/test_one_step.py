@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.class_weight import compute_sample_weight
 
 from plumbob.errors import DivergenceError, PlanError
+from plumbob.lab import one_step
+from plumbob.lab.one_step import starting_weights
 from plumbob.model import logistic
-from plumbob.model.logistic import starting_weights
 from plumbob.plan.sigmoids import SIGMOIDS
 
 RANDOM = np.random.default_rng(3)
@@ -38,7 +39,7 @@ def test_gradients_are_the_slopes_of_their_loss(name: str, loss: Any) -> None:
     weights = np.array([0.3, -0.2, 0.5, 0.1])
     residuals = SIGMOIDS[name].residuals(X @ weights, SIGNS)
     assert np.allclose(
-        logistic.gradient(logistic.residual_sums(X, residuals), len(X), SIGMOIDS[name]),
+        one_step.gradient(one_step.residual_sums(X, residuals), len(X), SIGMOIDS[name]),
         slopes(loss, weights),
         atol=1e-8,
     )
@@ -47,14 +48,14 @@ def test_gradients_are_the_slopes_of_their_loss(name: str, loss: Any) -> None:
 def test_parts_of_the_parties_make_the_joint_gradient() -> None:
     """Own residuals at home and the helper's sums give each party its part of the joint Taylor gradient."""
     weights = np.array([0.3, -0.2, 0.5, 0.1])
-    joint = logistic.gradient(
-        logistic.residual_sums(X, SIGMOIDS["taylor"].residuals(X @ weights, SIGNS)), len(X), SIGMOIDS["taylor"]
+    joint = one_step.gradient(
+        one_step.residual_sums(X, SIGMOIDS["taylor"].residuals(X @ weights, SIGNS)), len(X), SIGMOIDS["taylor"]
     )
     XA, XB = X[:, :1], X[:, 1:]
-    own_A = logistic.partial_residuals(XA @ weights[:1], SIGNS)
-    own_B = logistic.partial_residuals(XB @ weights[1:])
-    part_A = logistic.gradient(logistic.residual_sums(XA, own_A, own_B @ XA), len(XA), SIGMOIDS["taylor"])
-    part_B = logistic.gradient(logistic.residual_sums(XB, own_B, own_A @ XB), len(XB), SIGMOIDS["taylor"])
+    own_A = one_step.partial_residuals(XA @ weights[:1], SIGNS)
+    own_B = one_step.partial_residuals(XB @ weights[1:])
+    part_A = one_step.gradient(one_step.residual_sums(XA, own_A, own_B @ XA), len(XA), SIGMOIDS["taylor"])
+    part_B = one_step.gradient(one_step.residual_sums(XB, own_B, own_A @ XB), len(XB), SIGMOIDS["taylor"])
     assert np.allclose(np.concatenate([part_A, part_B]), joint, atol=1e-12)
 
 
@@ -62,11 +63,11 @@ def test_training_reaches_the_regularised_optimum() -> None:
     """Many exact steps with L2 and an unpenalised intercept end where scikit-learn ends."""
     ones = np.hstack([X, np.ones((30, 1))])
     weights = np.zeros(5)
-    penalties = logistic.penalties(0.1, 5, has_intercept=True)
+    penalties = one_step.penalties(0.1, 5, has_intercept=True)
     for _ in range(4000):
         residuals = SIGMOIDS["exact"].residuals(ones @ weights, SIGNS)
-        slope = logistic.gradient(logistic.residual_sums(ones, residuals), len(ones), SIGMOIDS["exact"])
-        weights = logistic.updated(weights, slope, 0.5, penalties)
+        slope = one_step.gradient(one_step.residual_sums(ones, residuals), len(ones), SIGMOIDS["exact"])
+        weights = one_step.updated(weights, slope, 0.5, penalties)
     reference = LogisticRegression(C=1 / (0.1 * 30), tol=1e-12, max_iter=10_000).fit(X, Y)
     assert np.allclose(weights, [*reference.coef_[0], reference.intercept_[0]], atol=1e-6)
 
@@ -74,10 +75,10 @@ def test_training_reaches_the_regularised_optimum() -> None:
 def test_a_step_is_the_documented_one() -> None:
     """weights -= rate * (gradient + l2 * weights), the intercept not penalised, the old weights untouched."""
     weights = np.array([1.0, 2.0])
-    new = logistic.updated(weights, np.array([10.0, 20.0]), 0.1, logistic.penalties(0.5, 2, has_intercept=True))
+    new = one_step.updated(weights, np.array([10.0, 20.0]), 0.1, one_step.penalties(0.5, 2, has_intercept=True))
     assert np.allclose(new, [1 - 0.1 * (10 + 0.5), 2 - 0.1 * 20])
     assert weights.tolist() == [1.0, 2.0]
-    assert logistic.penalties(0.5, 2, has_intercept=False).tolist() == [0.5, 0.5]
+    assert one_step.penalties(0.5, 2, has_intercept=False).tolist() == [0.5, 0.5]
 
 
 def test_class_weights_are_those_of_scikit_learn() -> None:
@@ -99,7 +100,7 @@ def test_class_weights_are_those_of_scikit_learn() -> None:
 def test_a_diverging_run_is_stopped(name: str, values: list[float], slope: list[float]) -> None:
     """The error names the step, the range and what to change."""
     with pytest.raises(DivergenceError, match=r"step 9.*learning_rate"):
-        logistic.stop_if_diverging(np.array(values), np.array(slope), SIGMOIDS[name], 9)
+        one_step.stop_if_diverging(np.array(values), np.array(slope), SIGMOIDS[name], 9)
 
 
 def watched_run(rate: float) -> None:
@@ -107,11 +108,11 @@ def watched_run(rate: float) -> None:
     weights = np.zeros(4)
     for step in range(1, 201):
         values = X @ weights
-        slope = logistic.gradient(
-            logistic.residual_sums(X, SIGMOIDS["taylor"].residuals(values, SIGNS)), len(X), SIGMOIDS["taylor"]
+        slope = one_step.gradient(
+            one_step.residual_sums(X, SIGMOIDS["taylor"].residuals(values, SIGNS)), len(X), SIGMOIDS["taylor"]
         )
-        logistic.stop_if_diverging(values, slope, SIGMOIDS["taylor"], step)
-        weights = logistic.updated(weights, slope, rate, np.zeros(4))
+        one_step.stop_if_diverging(values, slope, SIGMOIDS["taylor"], step)
+        weights = one_step.updated(weights, slope, rate, np.zeros(4))
 
 
 def test_a_run_that_will_diverge_is_noticed() -> None:
@@ -123,9 +124,9 @@ def test_a_run_that_will_diverge_is_noticed() -> None:
 
 def test_a_healthy_run_is_left_alone() -> None:
     """Finite gradients and scores within the limit pass, also for a party without columns."""
-    logistic.stop_if_diverging(np.array([6.9]), np.zeros(0), SIGMOIDS["minimax"], 1)
-    logistic.stop_if_diverging(np.array([1e6]), np.ones(2), SIGMOIDS["exact"], 1)
-    logistic.stop_if_diverging(np.zeros(0), np.zeros(0), SIGMOIDS["taylor"], 1)
+    one_step.stop_if_diverging(np.array([6.9]), np.zeros(0), SIGMOIDS["minimax"], 1)
+    one_step.stop_if_diverging(np.array([1e6]), np.ones(2), SIGMOIDS["exact"], 1)
+    one_step.stop_if_diverging(np.zeros(0), np.zeros(0), SIGMOIDS["taylor"], 1)
 
 
 # Starting weights: their laws, and that only the generator decides.
