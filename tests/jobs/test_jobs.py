@@ -35,6 +35,12 @@ def conf(name: str = "hetero_lr_0", /, **parameters: Any) -> str:
     return json.dumps({"role": {}, "component_parameters": {"common": {name: parameters}}})
 
 
+def parties(*key_bits: int) -> str:
+    """A small job of FATE 1.x in which each party states its own keys."""
+    own = [{"0": {"hetero_lr_0": {"encrypt_param": {"key_length": bits}}}} for bits in key_bits]
+    return json.dumps({"component_parameters": {"role": dict(zip(("guest", "host"), own, strict=True))}})
+
+
 def dag(component: str = "coordinated_lr", **task: Any) -> str:
     """A small job of FATE 2.x."""
     return json.dumps({"dag": {"tasks": {"lr_0": {"component_ref": component, "parameters": {}, **task}}}})
@@ -70,6 +76,15 @@ REFUSED: list[tuple[System, str, str]] = [
     *(
         ("FATE", conf(batch_size=size), r"hetero_lr_0\.batch_size: expected a whole number")
         for size in ("many", True, 1.5, [3, 4], {"a": 1})
+    ),
+    ("FATE", conf(encrypt_param={"method": "IterativeAffine"}), r"encrypt_param\.method: expected one of paillier"),
+    ("FATE", parties(2048, 256), r"hetero_lr_0\.encrypt_param\.key_length: the file has different values"),
+    (
+        "FATE",
+        dag(parameters={"epochs": 3}).replace(
+            '"tasks"', '"party_tasks": {"host_2": {"tasks": {"lr_0": {"parameters": {"epochs": 9}}}}}, "tasks"'
+        ),
+        r"lr_0\.epochs: the file has different",
     ),
     ("FATE", conf(learning_rate="nan"), r"hetero_lr_0\.learning_rate: expected a number"),
     ("FATE", conf(shuffle="perhaps"), r"hetero_lr_0\.shuffle: expected true or false"),
@@ -234,7 +249,10 @@ def check(file: str, *flags: str) -> tuple[int, dict[str, Any]]:
         ("secretflow-hands-out.json", 4),
         ("secretflow-unknown-setting.json", 4),
         ("secretflow-ref2k.json", 3),
+        ("secretflow-other-models.json", 4),
         ("secretflow-hess-mock.json", 3),
+        ("secretflow-hess-plain.json", 3),
+        ("fate-2-answer-of-flow.json", 3),
         ("secretflow-vertical-large-batch.json", 3),
         ("fate-1-no-encryption.json", 3),
         ("fate-1-sshe-no-encryption.json", 3),

@@ -13,6 +13,7 @@ from typing import Any
 from plumbob.errors import PlanError
 from plumbob.jobs.reading import (
     ALL_ROWS,
+    NO_ENCRYPTION,
     Assumed,
     ByVersion,
     Component,
@@ -21,6 +22,7 @@ from plumbob.jobs.reading import (
     Settings,
     anything,
     batch,
+    cipher,
     flag,
     number,
     short_text,
@@ -33,7 +35,6 @@ STARTS = {"zeros": "zero", "zero": "zero", "random_normal": "normal", "random": 
 
 # What a value means beside a plan's keys: the field, the values that say it, the sentence.
 Remarks = tuple[tuple[str, Callable[[Any], bool], str], ...]
-NO_ENCRYPTION = ("none", "mock")
 SQN = ("sqn", "stochastic_quansi_newton", "stochastic_quasi_newton")
 REMARKS: Remarks = (
     (
@@ -164,7 +165,7 @@ def _fate_1(optimizer: str, penalty: Any) -> tuple[Field, ...]:
         Field("optimizer", "optimizer", word, optimizer),
         Field("penalty", "penalty", word, penalty),
         Field("l2", "alpha", number, 1.0, when=("penalty", "l2"), otherwise=0.0),
-        Field("encryption", "encrypt_param.method", word, "paillier"),
+        Field("encryption", "encrypt_param.method", cipher, "paillier"),
         Field("key_bits", "encrypt_param.key_length", whole, ByVersion({(1, 7, 2): 1024, (1, 11, 4): 2048})),
         Field("validation", "validation_freqs", anything, also=("callback_param.validation_freqs",)),
         *_FURTHER,
@@ -254,7 +255,7 @@ COORDINATED_LR = Component(
         Field("optimizer", "optimizer.method", word, "sgd"),
         Field("penalty", "optimizer.penalty", word, "l2"),
         Field("l2", "optimizer.alpha", number, 1.0, when=("penalty", "l2"), otherwise=0.0),
-        Field("encryption", "he_param.kind", word, "paillier"),
+        Field("encryption", "he_param.kind", cipher, "paillier"),
         Field("key_bits", "he_param.key_length", whole, 1024),
         *_FURTHER,
     ),
@@ -280,7 +281,7 @@ SSHE_LR = Component(
         Field("start", "init_param.method", word, "random_uniform", in_table="zeros"),
         Field("intercept", "init_param.fit_intercept", flag, True),
         Field("l2", "", number, 0.0),
-        Field("key_bits", "key_length", whole, 1024),
+        Field("key_bits", "", whole, 1024),
         Field("early_stop", "early_stop", word, "diff"),
         Field("reveal_every_iter", "reveal_every_epoch", flag),
         *_FURTHER,

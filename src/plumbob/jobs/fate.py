@@ -45,6 +45,7 @@ def read_fate(tree: Any, version: SystemVersion | None) -> Job | None:
     """The job, or None where there is no logistic regression to train in it."""
     if not isinstance(tree, Mapping):
         return None
+    tree = _answer(tree)
     dag = _dag_of(tree)
     job = _read_conf(tree, version) if dag is None else _read_dag(tree, dag, version)
     if job is not None or str(tree.get("kind", "")).lower() != "kusciajob":
@@ -55,6 +56,14 @@ def read_fate(tree: Any, version: SystemVersion | None) -> Job | None:
         return None
     unjudged = tuple(f"{other.component} trains in another task, and is not judged." for other in jobs[1:])
     return replace(jobs[0], no_all_clear=(*jobs[0].no_all_clear, *unjudged))
+
+
+def _answer(tree: Tree) -> Tree:
+    """The job in what FATE Flow answers when it is asked for one: {retcode: 0, data: {...}}, {code: 0, data: [...]}."""
+    data = listed(tree.get("data"))
+    if len(data) != 1 or not isinstance(data[0], Mapping) or {"code", "retcode"}.isdisjoint(tree):
+        return tree
+    return mapping(data[0], "dag") or data[0]
 
 
 def _component(name: str) -> Component | None:
@@ -107,9 +116,9 @@ def _in_conf(conf: Tree, modules: Mapping[str, str]) -> list[tuple[str, Componen
         for name, content in part.items():
             if isinstance(content, Mapping) and _of_conf(str(name), content, modules):
                 given = merged.setdefault(str(name), {})
-                _merge(given, {key: value for key, value in content.items() if key != PARAMETERS})
+                _merge(given, {key: value for key, value in content.items() if key != PARAMETERS}, str(name))
                 # Files that were written by hand have the values one level down, as a DAG of 2.x has them.
-                _merge(given, mapping(content, PARAMETERS))
+                _merge(given, mapping(content, PARAMETERS), str(name))
     ordered = sorted(merged.items(), key=lambda item: not item[1])
     return [
         (name, component, given) for name, given in ordered if (component := _of_conf(name, given, modules)) is not None
@@ -141,14 +150,20 @@ def _parts(conf: Tree) -> Iterator[Tree]:
     yield from (part for part in mapping(conf, "role_parameters").values() if isinstance(part, Mapping))
 
 
-def _merge(merged: dict[str, Any], content: Tree) -> None:
-    """Put a role's values over the common ones; the first dsl has them in a list, one entry per party."""
+def _merge(merged: dict[str, Any], content: Tree, path: str) -> None:
+    """Put a role's values beside the common ones, which they must not contradict; the first dsl has them in lists."""
     for name, value in content.items():
-        single = value[0] if isinstance(value, list) and len(value) == 1 else value
-        if isinstance(single, Mapping) and isinstance(merged.get(name), Mapping):
-            merged[name] = {**merged[name], **single}
-        else:
-            merged[str(name)] = single
+        single = value[0] if isinstance(value, list) and value and value == value[:1] * len(value) else value
+        before = merged.setdefault(str(name), {} if isinstance(single, Mapping) else single)
+        if isinstance(single, Mapping) and isinstance(before, Mapping):
+            merged[str(name)] = dict(before)
+            _merge(merged[str(name)], single, f"{path}.{name}")
+        elif before != single:
+            # Any of them may be the one that counts: the key, for one, is the arbiter's.
+            raise PlanError(
+                f"{path}.{name}: the file has different values for it, {short_text(before)} and {short_text(single)}; "
+                "provide a file with the one that all parties use"
+            )
 
 
 # The DAG of 2.x.
@@ -208,7 +223,7 @@ def _given_in(dag: Tree, name: str) -> dict[str, Any]:
     own = [mapping(mapping(party, "tasks"), name) for party in mapping(dag, "party_tasks").values()]
     given: dict[str, Any] = {}
     for part in (task, *own):
-        given |= {**mapping(mapping(part, "inputs"), PARAMETERS), **mapping(part, PARAMETERS)}
+        _merge(given, {**mapping(mapping(part, "inputs"), PARAMETERS), **mapping(part, PARAMETERS)}, name)
     # 2.x cross-validates whenever a task has `cv_data`.
     has_folds = "cv_data" in mapping(mapping(task, "inputs"), "data")
     if has_folds or mapping(given, "cv_param"):

@@ -398,6 +398,18 @@ def word(where: str, value: Any) -> str:
     return "none" if text in ("", "null", "~") else text
 
 
+NO_ENCRYPTION = ("none", "mock")
+CIPHERS = ("paillier", "ou", *NO_ENCRYPTION)
+
+
+def cipher(where: str, value: Any) -> str:
+    """How values are encrypted; one that we do not know may be as weak as IterativeAffine, which FATE removed."""
+    text = word(where, value)
+    if text not in CIPHERS:
+        raise PlanError(f"{where}: expected one of {', '.join(CIPHERS)} in the job file, got {short_text(value)}")
+    return text
+
+
 def batch(where: str, value: Any) -> int | str:
     """A batch's rows; FATE writes -1, 0 or nothing for all of them."""
     if not isinstance(value, Mapping | list | bool) and word(where, value) in ("-1", "0", "none", "-1.0"):

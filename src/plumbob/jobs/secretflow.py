@@ -39,6 +39,7 @@ def read_secretflow(tree: Any, version: SystemVersion | None) -> Job | None:
     opening = [node for node in nodes if node.name in OPENERS]
     scored = [node.path for node in nodes if "predict" in node.path and node.name.startswith(PREDICTED)]
     trained = [node for node in nodes if node.name.lower() in NAMES and "predict" not in node.domain]
+    unjudged = [node for node in nodes if node not in trained and node.uses_labels]
     if not trained:
         return None
     node, *others = trained
@@ -58,6 +59,7 @@ def read_secretflow(tree: Any, version: SystemVersion | None) -> Job | None:
         others=tuple(other.path for other in others),
         no_all_clear=(
             *(f"{opener.path} hands a model out; what that opens is not judged." for opener in opening),
+            *(f"{other.path} uses the labels too, and is not judged." for other in unjudged),
             device.no_all_clear if on_shares else "",
         ),
     )
@@ -82,6 +84,11 @@ class _Node:
     @property
     def path(self) -> str:
         return f"{self.domain}/{self.name}" if self.domain else self.name
+
+    @property
+    def uses_labels(self) -> bool:
+        """Whether it trains, or counts the labels in each bin of a column."""
+        return self.domain == "ml.train" or "woe_binning" in self.name
 
 
 def _called(tree: Any) -> Iterator[_Node]:
@@ -121,6 +128,8 @@ def _attribute(attribute: Any) -> Any:
 
 # Devices.
 
+# What HEU's library takes as its schema Mock (heu/library/phe/base/schema.cc).
+MOCK_SCHEMAS = {"mock", "none", "plain"}
 # In the order of SPU's numbers, from 1, the weakest first.
 PROTOCOLS = ("REF2K", "SEMI2K", "ABY3", "CHEETAH", "SECURENN", "SWIFT")
 DEALERS = ("TrustedFirstParty", "TrustedThirdParty", "MultiParty")
@@ -181,8 +190,9 @@ def _device(found: Iterable[Tree]) -> _Device:
         size = mapping(mapping(keys, "key_pair"), "generate").get("bit_size", table.get("key_size"))
         if (known := _number(size)) is not None:
             bits.append(known)
-        if "mock" in (keys.get("schema"), table.get("schema")):
-            unprotected = "The HEU's schema is mock, which encrypts nothing."
+        schemas = {str(schema).lower() for schema in (keys.get("schema"), table.get("schema")) if schema is not None}
+        if found_mock := schemas & MOCK_SCHEMAS:
+            unprotected = f"The HEU's schema is {min(found_mock)}, which encrypts nothing."
     protocol, dealer = min(spus, default=(None, 0))
     name = "" if protocol is None else PROTOCOLS[protocol]
     if name == "REF2K":
