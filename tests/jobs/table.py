@@ -1,12 +1,12 @@
-"""What is read of each small job in `files`, as lines of a table: `python -m tests.jobs.table` writes it."""
+"""What is read of each small job of `samples.py`, as lines of a table: `python -m tests.jobs.table` writes it."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from plumbob.jobs import judge, plan_to_check, read_job
 from plumbob.jobs.findings import advice
+from tests.jobs.samples import names, sample
 
-FILES = Path(__file__).parent / "files"
 TABLE = Path(__file__).parent / "table.txt"
 OF_JOBS = ("arbiter-key", "keys", "no-encryption", "scores-in-the-clear")
 """Findings that no plan of ours has, or has otherwise; the verdicts of the others stand in tests/frozen."""
@@ -14,10 +14,10 @@ OF_JOBS = ("arbiter-key", "keys", "no-encryption", "scores-in-the-clear")
 
 def lines() -> Iterator[str]:
     """For each file: the nearest plan, the values by their source, remarks, and what leaks with its advice."""
-    for file in sorted(FILES.iterdir()):
-        job = read_job(file, "FATE" if file.name.startswith("fate") else "SecretFlow")
+    for name in names():
+        job = read_job(sample(name), "FATE" if name.startswith("fate") else "SecretFlow")
         plan, checked = plan_to_check(job, {"rows": 5000})
-        yield f"## {file.name}: {job.component}"
+        yield f"## {name}: {job.component}"
         yield "plan: " + ", ".join(f"{key} {value}" for key, value in sorted(job.keys.items()))
         yield f"fits: {job.fits}, decoys: {job.decoys:g}, may be fixed: {job.may_be_fixed}"
         for source in ("file", "default", "assumed"):

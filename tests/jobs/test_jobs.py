@@ -1,4 +1,4 @@
-"""Jobs of other systems: what is read of them, and what is refused; `files` has a small job of each kind."""
+"""Jobs of other systems: what is read of them, and what is refused; `samples.py` has a small job of each kind."""
 
 import io
 import json
@@ -15,7 +15,8 @@ from plumbob import cli
 from plumbob.errors import PlanError
 from plumbob.jobs import System, judge, plan_to_check, read_job
 from plumbob.record import Finding
-from tests.jobs.table import FILES, TABLE, lines
+from tests.jobs.samples import names, sample
+from tests.jobs.table import TABLE, lines
 
 
 def test_the_table_is_frozen() -> None:
@@ -141,14 +142,14 @@ def test_yaml_needs_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(PlanError, match=r"\.\[lab\]"):
         read_job(stored(tmp_path, "dag: {}"), "FATE")
-    assert read_job(FILES / "fate-2-silent.json", "FATE").keys["epochs"] == 20
+    assert read_job(sample("fate-2-silent.json"), "FATE").keys["epochs"] == 20
 
 
 def test_json_needs_neither_yaml_nor_the_lab() -> None:
     """A job in JSON is judged without PyYAML and without anything of the lab."""
     code = (
         "import sys; from pathlib import Path; from plumbob.jobs import judge, plan_to_check, read_job\n"
-        f"job = read_job(Path({str(FILES / 'fate-1-sshe.json')!r}), 'FATE')\n"
+        f"job = read_job(Path({str(sample('fate-1-sshe.json'))!r}), 'FATE')\n"
         "plan, job = plan_to_check(job, {}); judge(job, plan)\n"
         "print([name for name in sys.modules if name == 'yaml' or name.startswith('plumbob.lab')])"
     )
@@ -170,7 +171,7 @@ def test_defaults_follow_the_version(
     file: str, version: str | None, key_bits: int, l2: float, may_be_fixed: bool
 ) -> None:
     """Keys are longer from 1.11.4 on, SSHE has a penalty from 1.8 on, and an unknown version may cut batches once."""
-    job = read_job(FILES / file, "FATE", version)
+    job = read_job(sample(file), "FATE", version)
     assert (job.keys["key_bits"], job.keys["l2"], job.may_be_fixed) == (key_bits, l2, may_be_fixed)
 
 
@@ -178,7 +179,7 @@ def test_defaults_follow_the_version(
 def test_versions_that_we_do_not_know_are_refused(version: str, words: str) -> None:
     """FATE cut batches once before 1.7.2, which leaks more: later defaults must not stand for earlier ones."""
     with pytest.raises(PlanError, match=words):
-        read_job(FILES / "fate-1-batches.json", "FATE", version)
+        read_job(sample("fate-1-batches.json"), "FATE", version)
 
 
 # Verdicts that no plan has.
@@ -225,7 +226,7 @@ def test_a_batch_larger_than_the_table_is_all_rows(tmp_path: Path) -> None:
 def check(file: str, *flags: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the JSON of `plumbob check` on a file."""
     system = "--from-fate" if file.startswith("fate") else "--from-secretflow"
-    words = ["plumbob", "check", system, str(FILES / file), "--rows", "5000", *flags, "--json", "--quiet"]
+    words = ["plumbob", "check", system, str(sample(file)), "--rows", "5000", *flags, "--json", "--quiet"]
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
         patch.setattr(sys, "argv", words)
@@ -281,7 +282,7 @@ def test_a_flag_that_contradicts_the_job_is_shown() -> None:
     assert not any("because you said so" in note for note in result["notes"])
 
 
-@pytest.mark.parametrize("file", sorted(file.name for file in FILES.iterdir()))
+@pytest.mark.parametrize("file", names())
 def test_advice_is_in_the_other_systems_words(file: str) -> None:
     """Our flags mean nothing there."""
     _, result = check(file)
