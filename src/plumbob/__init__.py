@@ -54,9 +54,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _imported(f"plumbob.{name}", name)
     if name not in _OFFERED:
-        from plumbob.retired import no_attribute
-
-        raise no_attribute("plumbob", name)
+        raise AttributeError(f"plumbob has no attribute {name!r}")
     return getattr(_imported(_OFFERED[name], name), name)
 
 

@@ -3,9 +3,6 @@
 A message says what was expected, what came, and what to do. It never holds a key, a label, a feature or a mask.
 """
 
-from typing import TYPE_CHECKING, Any
-
-
 class PlumbobError(Exception):
     """Anything that Plumbob raises on purpose."""
 
@@ -120,11 +117,3 @@ class RemoteProtocolError(ProtocolError):
 
     def __init__(self, message: str = "") -> None:
         super().__init__("; ".join(message.splitlines()))
-
-
-if not TYPE_CHECKING:  # A type checker would believe in every name.
-
-    def __getattr__(name: str) -> Any:
-        from plumbob.retired import no_attribute  # Late: hardly any name is missing.
-
-        raise no_attribute("plumbob.errors", name)

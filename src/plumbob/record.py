@@ -215,6 +215,8 @@ def _for_json(items: list[tuple[str, Any]]) -> dict[str, Any]:
 if not TYPE_CHECKING:  # A name that does not exist stays an error to a type checker.
 
     def __getattr__(name: str) -> Any:
-        from plumbob.retired import no_attribute  # Late: hardly any name is missing.
+        if name.startswith("__"):  # An import asks for such names of every module.
+            raise AttributeError(name)
+        from plumbob.retired import no_attribute  # Late: hardly any other name is missing.
 
         raise no_attribute("plumbob.record", name)

@@ -4,7 +4,7 @@ Every verb, flag, key of a plan, setting of party.toml and public Python name of
 tests/frozen/surface.txt. Whoever deletes one copies its line into `RETIRED`, in the same commit, and writes a sentence
 beside the line. The command line, the readers of plans and settings, and the Python modules then answer with that
 sentence; tests/frozen/test_surface.py tries every row, and says which line has none. A module or class that loses its
-first name also gets a `__getattr__`, as plumbob/errors.py and `plumbob.party.Home` have one.
+first name also gets a `__getattr__`, as plumbob/record.py and `plumbob.party.Home` have one.
 
 A row also covers what was inside: the row of a verb covers the verb's flags, the row of a class its methods. One row
 `--flag` covers this flag, and `--no-flag`, at every verb. A sentence starts with a small letter and has no full stop,

@@ -69,9 +69,7 @@ def __getattr__(name: str) -> Any:
     for module, names in PLACES.items():
         if name in names:
             return getattr(import_module(module), name)
-    from plumbob.retired import no_attribute
-
-    raise no_attribute("plumbob.party", name)
+    raise AttributeError(f"plumbob.party has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -198,12 +198,15 @@ def _gone(name: str, section: str) -> str | None:
 
 def unknown_names(changes: Mapping[str, Any], keys: Sequence[SettingKey], may_be_foreign: bool = False) -> list[str]:
     """A line for each name that is no key of the plan, and for each value that only another system's job may have."""
-    from plumbob.retired import gone_from_plan  # As above.
-
     known = ("version", "parties", "features", "auditors", "heuristic", *(key.name for key in keys))
-    unknown = [name for name in changes if name not in known]
-    lines = [f"{name}: {gone_from_plan(name) or f'unknown key{suggestion(name, known)}'}" for name in unknown]
+    lines = [_unknown_name(name, known) for name in changes if name not in known]
     return [*lines, *([] if may_be_foreign else _unusable(changes, keys))]
+
+
+def _unknown_name(name: str, known: Sequence[str]) -> str:
+    from plumbob.retired import gone_from_plan  # Late: most plans have no such key.
+
+    return f"{name}: {gone_from_plan(name) or f'unknown key{suggestion(name, known)}'}"
 
 
 def _unusable(values: Mapping[str, Any], keys: Sequence[SettingKey]) -> list[str]:
