@@ -223,6 +223,12 @@ def test_every_key_can_be_typed(cli: CommandLine) -> None:
     assert "unknown" not in cli.err
 
 
+@pytest.mark.parametrize(("typed", "value"), [(".3", 0.3), ("0.3", 0.3), ("3e-1", 0.3), ("+.3", 0.3), ("0", 0.0)])
+def test_a_number_is_typed_as_people_write_it(cli: CommandLine, typed: str, value: float) -> None:
+    """The plan's file wants a digit before the point; whoever types a key need not."""
+    assert cli.answer("plan", "new", "--set", f"l2={typed}")["plan"]["l2"] == value
+
+
 def test_wrong_key_is_explained(cli: CommandLine) -> None:
     """The plan's own message, one line a mistake."""
     assert cli("plan", "new", "--protocol", "exchagne", "--epochs", "-1") == 1

@@ -8,6 +8,7 @@ all flags of this group.
 import errno
 import inspect
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -274,6 +275,8 @@ def _names(words: list[str] | None) -> tuple[str, ...]:
 # Keys of a plan: the usual ones are flags, `--set` changes any.
 
 OF_PLAN = "Keys of the plan (a flag wins over the file)"
+POINT_FIRST = re.compile(r"^([+-]?)\.(?=\d)")
+"""The beginning of a fraction as people type it, .3; TOML wants a digit before the point."""
 Features = Annotated[
     str | None,
     typer.Option(
@@ -386,7 +389,7 @@ def _key_and_value(word: str) -> tuple[str, Any]:
     if not separator:
         raise typer.BadParameter(f"--set {word}: expected KEY=VALUE, such as delta=1e-7")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads("value = " + POINT_FIRST.sub(r"\g<1>0.", text))["value"]
     except tomllib.TOMLDecodeError:
         value = text
     return name.strip().replace("-", "_"), value
