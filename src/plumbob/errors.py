@@ -3,6 +3,7 @@
 A message says what was expected, what came, and what to do. It never holds a key, a label, a feature or a mask.
 """
 
+
 class PlumbobError(Exception):
     """Anything that Plumbob raises on purpose."""
 

@@ -300,7 +300,7 @@ KINDS = [
     ),
     Kind("another spelling of the id", changed("id,x", "Id,x"), words="no column 'id'.*did you mean \"Id\""),
     # Ids.
-    Kind("an id twice", changed("p2,", "p1,"), words="1 of 40 rows repeat an id"),
+    Kind("an id twice", changed("p2,", "p1,"), words="1 of 40 rows repeat the id of an earlier row"),
     Kind(
         "ids as fractions",
         "\n".join(

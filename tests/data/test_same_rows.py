@@ -34,9 +34,9 @@ def test_aligned_rows_are_the_same_people(lists: tuple[list[int], ...]) -> None:
 
 
 def test_ids_that_only_look_alike_are_described() -> None:
-    """Where no id is common, a sentence says how each file writes its ids and what would pair them; no id is shown."""
+    """Where no id is common, a sentence says how each file writes its ids; no id is shown."""
     tables = [table_from(pa.table({"id": ids, "x": [1.0, 2.0]}), "id") for ids in (["007", "011"], ["7", "11"])]
-    with pytest.raises(DataError, match=r"2 begin with a 0.*zeros at the front left out there would be 2") as caught:
+    with pytest.raises(DataError, match=r"2 begin with a 0.*write ids in one way in all files") as caught:
         align(tables)
     assert "007" not in str(caught.value)
 
@@ -80,6 +80,5 @@ def test_ids_are_compared_by_the_common_rule() -> None:
     for table in align([bank, fund]):
         assert table.ids == ("p1", "p2")
         assert list(table.columns[0].values) == [1.0, 2.0]
-    twice = table_from(pa.table({"id": ["p1", "p1 "], "x": [1.0, 2.0]}), "id")
-    with pytest.raises(DataError, match="table 2: 1 of 2 rows repeat the id of an earlier row"):
-        align([bank, twice])
+    with pytest.raises(DataError, match="1 of 2 rows repeat the id of an earlier row"):
+        table_from(pa.table({"id": ["p1", "p1 "], "x": [1.0, 2.0]}), "id")

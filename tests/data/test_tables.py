@@ -11,7 +11,7 @@ import pytest
 from pyarrow import csv as pa_csv
 from pyarrow import feather, parquet
 
-from plumbob.data import Table, identifying_columns, read_table, store, table_files, table_from
+from plumbob.data import Table, read_table, store, table_files, table_from
 from plumbob.errors import DataError
 
 CSV = "id,age,city,paid\n007,31,Paris,yes\n008,,Rome,no\n009,40.5,,yes\n"
@@ -35,14 +35,6 @@ def written(folder: Path, kind: str) -> Path:
     else:
         parquet.write_table(pa.table(COLUMNS), path)
     return path
-
-
-@pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
-def test_an_id_is_found_in_a_parquet_file_of_any_library(tmp_path: Path, text: pa.DataType) -> None:
-    """Texts may be stored as large ones, as pandas does, and with the frame's index, which is no id."""
-    columns = {"number": pa.array(["a1", "b2", "c3"], text), "x": [1.5, 2.5, 3.5], "__index_level_0__": [2, 0, 1]}
-    parquet.write_table(pa.table(columns), tmp_path / "rows.parquet")
-    assert identifying_columns(tmp_path / "rows.parquet") == ("number",)
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "feather"])

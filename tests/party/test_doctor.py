@@ -298,7 +298,7 @@ def test_a_table_that_the_settings_name_wrongly_is_told(
         ("id,d,e,f\n2,1,2,3\n", "the plan says 2 columns, this table gives 3 (1 row, none aligned yet)"),
         ("id,d\n2,1\n", "write features = 1 for fund into the plan on every side"),
         ("id,d,e\n2,1,\n3,1,2\n", "the plan says 2 columns, this table gives 3"),
-        ("id,d,e\n2,1,2\n2,3,4\n", "repeat an id"),
+        ("id,d,e\n2,1,2\n2,3,4\n", "repeat the id"),
     ],
 )
 def test_a_table_that_does_not_fit_the_plan_is_told(homes: tuple[Home, Home], text: str, words: str) -> None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from plumbob.data.encoder import Encoder, with_columns
     from plumbob.data.frames import table_from
     from plumbob.data.ids import canonical, canonical_ids
-    from plumbob.data.same_rows import align, column_counts, in_agreed_order, split_array
+    from plumbob.data.same_rows import align, column_counts, split_array
     from plumbob.data.shards import Shard, build_shard, held_out_rows
-    from plumbob.data.table_files import column_names, identifying_columns, read_table
+    from plumbob.data.table_files import column_names, read_table
     from plumbob.data.tables import Column, ColumnChoices, Table
 
 _OFFERED = {
@@ -39,9 +39,9 @@ _OFFERED = {
     "encoder": ("Encoder", "with_columns"),
     "frames": ("table_from",),
     "ids": ("canonical", "canonical_ids"),
-    "same_rows": ("align", "column_counts", "in_agreed_order", "split_array"),
+    "same_rows": ("align", "column_counts", "split_array"),
     "shards": ("Shard", "build_shard", "held_out_rows"),
-    "table_files": ("column_names", "identifying_columns", "read_table"),
+    "table_files": ("column_names", "read_table"),
     "tables": ("Column", "ColumnChoices", "Table"),
 }
 _MODULE_OF = {name: module for module, names in _OFFERED.items() for name in names}
@@ -62,8 +62,6 @@ __all__ = [
     "column_counts",
     "column_names",
     "held_out_rows",
-    "identifying_columns",
-    "in_agreed_order",
     "largest_batch",
     "read_table",
     "sampled_rows",

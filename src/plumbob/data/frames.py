@@ -16,6 +16,7 @@ from pyarrow import compute, types
 from plumbob.arrays import Labels
 from plumbob.data import store
 from plumbob.data.cells import A_NUMBER, FLAGS, NOT_UTF8, values_of
+from plumbob.data.ids import canonical_ids
 from plumbob.data.tables import Column, ColumnChoices, Table
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
@@ -83,7 +84,7 @@ def assemble(
     elif labelled is not None:
         ids = [identity for identity, is_labelled in zip(ids, labelled, strict=True) if is_labelled]
     kept, left_out = _without_row_counts(columns)
-    table = _with_labels(tuple(ids), columns=kept, labels=labels, positive=choices.positive)
+    table = _with_labels(canonical_ids(ids), columns=kept, labels=labels, positive=choices.positive)
     unlabelled = 0 if labelled is None else int((~labelled).sum())
     table = replace(table, choices=choices, left_out=left_out, unlabelled=unlabelled)
     return table if choices.weight is None else _weighed(table, choices.weight)

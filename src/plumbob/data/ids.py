@@ -8,7 +8,7 @@ import hashlib
 import operator
 import re
 import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from unicodedata import is_normalized, normalize
 
@@ -203,12 +203,6 @@ def _packed(ids: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
 
 # How ids are written.
 
-LIKENESSES: Mapping[str, Callable[[str], str]] = {
-    "capitals and small letters counted as one": str.casefold,
-    "blanks left out": lambda identity: "".join(identity.split()),
-    "zeros at the front left out": lambda identity: re.sub(r"(?<!\d)0+(?=\d)", "", identity),
-}
-
 
 def ids_in_words(ids: Sequence[str]) -> str:
     """How a file's ids are written, without one of them: what to compare where few rows are in common."""
@@ -222,21 +216,6 @@ def ids_in_words(ids: Sequence[str]) -> str:
     found = ", ".join(f"{count:,} {what}" for what, count in shapes.items() if count)
     size = str(lengths[0]) if lengths[0] == lengths[-1] else f"{lengths[0]} to {lengths[-1]}"
     return f"{len(ids):,} ids of {size} characters{f', of which {found}' if found else ''}"
-
-
-def likeness(lists: Sequence[Sequence[str]]) -> str:
-    """Which way of writing ids alike would give the most rows in common, of all parties' ids; empty where none gives
-    more.
-    """
-    now = _in_common(lists)
-    counts = {what: _in_common([set(map(fold, ids)) for ids in lists]) for what, fold in LIKENESSES.items()}
-    best = max(counts, key=lambda what: counts[what])
-    return f"with {best} there would be {counts[best]:,}: write ids in one way" if counts[best] > now else ""
-
-
-def _in_common(lists: Sequence[Collection[str]]) -> int:
-    first, *others = lists
-    return len(set(first).intersection(*others))
 
 
 def _alike(ids: Sequence[str]) -> int:

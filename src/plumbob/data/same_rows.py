@@ -4,8 +4,7 @@ Between organisations the common ids come from a private set intersection; here 
 simulation.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import accumulate
 
 from numpy.typing import ArrayLike
@@ -13,37 +12,19 @@ from numpy.typing import ArrayLike
 from plumbob.arrays import Matrix
 from plumbob.counting import counted
 from plumbob.data.frames import table_from
-from plumbob.data.ids import canonical_ids, ids_in_words, likeness
+from plumbob.data.ids import ids_in_words
 from plumbob.data.tables import Table
 from plumbob.errors import DataError
 
 
 def align(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """The rows that all tables have, sorted by id as text, so that row i is the same person everywhere.
-
-    Ids are written by the common rule, as between organisations: blanks around them do not count.
-    """
-    tables = [_with_canonical_ids(table, number) for number, table in enumerate(tables, 1)]
+    """The rows that all tables have, sorted by id as text, so that row i is the same person everywhere."""
     common = set(tables[0].ids).intersection(*(table.ids for table in tables[1:]))
     if not common:
-        lists = [table.ids for table in tables]
-        shapes = "; ".join(map(ids_in_words, lists))
-        advice = likeness(lists) or "write ids in one way in all files"
-        raise DataError(f"the tables have no id in common ({shapes}); {advice}")
+        shapes = "; ".join(ids_in_words(table.ids) for table in tables)
+        raise DataError(f"the tables have no id in common ({shapes}); write ids in one way in all files")
     ordered = sorted(common)
-    return tuple(in_agreed_order(table, ordered) for table in tables)
-
-
-def _with_canonical_ids(table: Table, number: int) -> Table:
-    try:
-        return replace(table, ids=canonical_ids(table.ids))
-    except DataError as error:
-        raise DataError(f"table {number}: {error}") from None
-
-
-def in_agreed_order(table: Table, ids: Iterable[str], advice: str = "") -> Table:
-    """One party's own rows as the parties agreed: only these ids, in this order, written by the common rule."""
-    return replace(table, ids=canonical_ids(table.ids)).select(tuple(ids), advice)
+    return tuple(table.select(ordered) for table in tables)
 
 
 def remarks_on_ids(table: Table) -> list[str]:

@@ -12,18 +12,18 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import compute, csv, feather, parquet, types
+from pyarrow import compute, csv, feather, parquet
 
 from plumbob.data import store
 from plumbob.data.cells import A_NUMBER, NOT_UTF8
-from plumbob.data.frames import UNNAMED, Cells, assemble
-from plumbob.data.ids import is_named_like_an_id
+from plumbob.data.frames import Cells, assemble
 from plumbob.data.tables import ColumnChoices, Table
 from plumbob.errors import DataError
 
@@ -65,37 +65,13 @@ def read_table(
 
 def column_names(path: str | Path) -> tuple[str, ...]:
     """The names of a file's columns, read without its rows."""
-    with _opened(Path(path), is_head=True) as cells:
+    with _opened(Path(path)) as cells:
         return tuple(cells.names)
 
 
-def identifying_columns(path: str | Path) -> tuple[str, ...]:
-    """Columns that may identify a row, by the file's first rows: text or whole numbers, none missing, none twice.
-
-    Those that are named like an id come first.
-    """
-    with _opened(Path(path), is_head=True) as cells:
-        found = [name for name in cells.names if not UNNAMED.fullmatch(name) and _may_identify(cells.column(name))]
-    return tuple(sorted(found, key=lambda name: not is_named_like_an_id(name)))
-
-
-def _may_identify(cells: pa.ChunkedArray) -> bool:
-    is_text = types.is_string(cells.type) or types.is_large_string(cells.type)
-    if not len(cells) or cells.null_count or not (types.is_integer(cells.type) or is_text):
-        return False
-    return len(compute.unique(cells)) == len(cells) and not (is_text and _are_measurements(cells))
-
-
-def _are_measurements(cells: pa.ChunkedArray) -> bool:
-    """Whether these are numbers with a fraction that happen to differ in every row."""
-    numbers = compute.replace_substring(compute.utf8_trim_whitespace(cells), ",", ".")
-    is_number = compute.all(compute.match_substring_regex(numbers, A_NUMBER)).as_py()
-    return bool(is_number and compute.any(compute.match_substring(numbers, ".")).as_py())
-
-
 @contextmanager
-def _opened(file: Path, is_head: bool = False) -> Iterator[Cells]:
-    """The cells of a file; with `is_head`, of its first rows at least."""
+def _opened(file: Path) -> Iterator[Cells]:
+    """The cells of a file, which are read when a column is asked for."""
     if not file.is_file():
         raise DataError(
             f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
@@ -116,7 +92,7 @@ def _opened(file: Path, is_head: bool = False) -> Iterator[Cells]:
                 cells = _cells_of(stack.enter_context(pa.memory_map(str(file))))
             else:
                 separator, names = _layout(file)
-                cells = _cells_of_csv(stack, file, separator, names, is_head)
+                cells = _cells_of_csv(stack, file, separator, names)
             yield cells
     except DataError:
         # It says what is wrong already.
@@ -184,26 +160,34 @@ def _reader(file: Path, separator: str, converting: csv.ConvertOptions | None = 
         yield reader
 
 
-def _cells_of_csv(stack: ExitStack, file: Path, separator: str, names: tuple[str, ...], is_head: bool) -> Cells:
-    """All cells as texts, None for a gap; in a file without a name where they are many."""
+def _cells_of_csv(stack: ExitStack, file: Path, separator: str, names: tuple[str, ...]) -> Cells:
+    """All cells as texts, None for a gap."""
+
+    @cache
+    def table() -> pa.Table:
+        return _rows_of_csv(stack, file, separator).rename_columns(list(names))
+
+    return Cells(names, lambda name: table().column(name), is_written=True)
+
+
+def _rows_of_csv(stack: ExitStack, file: Path, separator: str) -> pa.Table:
+    """All rows; in a file without a name where they are many."""
     with _reader(file, separator) as reader:
         written = reader.schema.names
     as_texts = csv.ConvertOptions(column_types=dict.fromkeys(written, pa.string()), strings_can_be_null=True)
     with _reader(file, separator, as_texts) as reader:
         batches = iter(reader)
-        first = list(islice(batches, 1 if is_head else store.MAPPED_FROM // LONGEST_ROW))
+        first = list(islice(batches, store.MAPPED_FROM // LONGEST_ROW))
         table = pa.Table.from_batches(first, reader.schema)
-        if not is_head and (following := next(batches, None)) is not None:
+        if (following := next(batches, None)) is not None:
             room: Any = stack.enter_context(tempfile.TemporaryFile(prefix="plumbob-"))  # noqa: SIM115  # The stack is one.
             with pa.ipc.new_file(room, reader.schema) as out:
                 for batch in chain(first, [following], batches):
                     out.write_batch(batch)
             room.flush()
             table = pa.ipc.open_file(pa.py_buffer(mmap.mmap(room.fileno(), 0, access=mmap.ACCESS_READ))).read_all()
-    if not is_head:
-        _refuse_damage(table)
-    table = table.rename_columns(list(names))
-    return Cells(names, table.column, is_written=True)
+    _refuse_damage(table)
+    return table
 
 
 def _refuse_damage(table: pa.Table) -> None:

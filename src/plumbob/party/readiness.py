@@ -15,7 +15,7 @@ from itertools import combinations
 
 from plumbob import counting
 from plumbob.counting import counted
-from plumbob.data import Table, build_shard, canonical_ids, steps_per_epoch
+from plumbob.data import Table, build_shard, steps_per_epoch
 from plumbob.data.encoder import encoded_width
 from plumbob.errors import (
     DataError,
@@ -182,8 +182,6 @@ def _fitting(home: Home, plan: Plan, table: Table) -> Check:
         table = aligned_table(home, plan)
         rows = f"{len(table)} common rows"
     else:
-        # What `align` would refuse.
-        canonical_ids(table.ids)
         rows = f"{counted(len(table), 'row')}, none aligned yet"
     wanted = plan.party(home.identity.name).features
     try:

@@ -29,8 +29,7 @@ import numpy as np
 
 from plumbob.counting import counted
 from plumbob.crypto import Draws
-from plumbob.data import Table, in_agreed_order, read_table
-from plumbob.data.ids import canonical_ids
+from plumbob.data import Table, read_table
 from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobError
 from plumbob.net import Data
 from plumbob.net.identity import Certificate
@@ -404,10 +403,10 @@ def source_of(file: Path, id_column: str, label_column: str) -> Source:
         if kept.labels is not None and not label_column:
             raise DataError(f"{file}: this party has the label; name its column in the file with --label COLUMN")
         table = read_table(file, id_column, label_column if kept.labels is not None else None, choices=kept.choices)
-        known = set(canonical_ids(table.ids))
+        known = set(table.ids)
         if missing := sum(name not in known for name in kept.ids):
             what = counted(missing, "row")
             raise DeviationError(f"{what} that it calculated with are not in the table given, and nothing follows")
-        return in_agreed_order(table, kept.ids)
+        return table.select(kept.ids)
 
     return read

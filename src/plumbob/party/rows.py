@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from plumbob.data import Table, in_agreed_order, read_table, with_columns
+from plumbob.data import Table, read_table, with_columns
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder, write_over
@@ -44,7 +44,7 @@ def ids_only(home: Home) -> ColumnChoices:
 
 def aligned_table(home: Home, plan: Plan) -> Table:
     """The common rows of this party's table; DataError before there are any."""
-    return in_agreed_order(own_table(home, plan), aligned_before(home, plan).ids)
+    return own_table(home, plan).select(aligned_before(home, plan).ids)
 
 
 # The rows that were found in common, kept for every run between the same parties.

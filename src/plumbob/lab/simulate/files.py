@@ -18,7 +18,6 @@ from plumbob.data import (
     Table,
     align,
     column_names,
-    identifying_columns,
     read_table,
     steps_per_epoch,
     store,
@@ -32,7 +31,6 @@ from plumbob.data.ids import (
     id_column_of,
     ids_in_words,
     is_named_like_an_id,
-    likeness,
     refuse_other_parties,
 )
 from plumbob.data.same_rows import remarks_on_ids
@@ -122,13 +120,12 @@ def remarks_on(read: Mapping[str, Table]) -> tuple[str, ...]:
 
 
 def _remarks_on_few(read: Mapping[str, Table], common: int) -> Iterator[str]:
-    """How each file's ids are written, and what would pair more rows, where few are in common."""
+    """How each file's ids are written, where few rows are in common."""
     if common >= USUAL_OVERLAP * min(map(len, read.values())):
         return
     for party, table in read.items():
         yield f"{party}: {ids_in_words(table.ids)}"
-    if found := likeness([table.ids for table in read.values()]):
-        yield f"{common:,} rows are in common; {found}"
+    yield f"only {counted(common, 'row')} in common: are the ids written in one way in all files?"
 
 
 def _load_files(
@@ -349,16 +346,15 @@ def _refuse_unpaired(files: Mapping[str, Path], id_columns: IdColumns, label_col
 
 
 def _suggested_ids(files: Mapping[str, Path], label_column: str | None) -> str:
-    """A suggestion of columns that may be the rows' id: of one name in all files, or each file's only likely one."""
-    found = {}
+    """A suggestion of columns named like an id: of one name in all files, or each file's only one."""
+    likely = {}
     for party, file in files.items():
         with _naming_party(party):
-            found[party] = [name for name in identifying_columns(file) if name != label_column]
-    first, *others = found.values()
+            likely[party] = [name for name in column_names(file) if is_named_like_an_id(name) and name != label_column]
+    first, *others = likely.values()
     if common := [name for name in first if all(name in names for names in others)]:
         likely_flags = [f"--id {shlex.quote(name)}" for name in common[:SHOWN_IDS]]
         return f" ({' or '.join(likely_flags)} could be meant)"
-    likely = {party: [*filter(is_named_like_an_id, names)] or names for party, names in found.items()}
     if any(len(names) != 1 for names in likely.values()):
         return ", or --id PARTY=COLUMN for each file"
     words = shlex.join(word for party, (name,) in likely.items() for word in ("--id", f"{party}={name}"))

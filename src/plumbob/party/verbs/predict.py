@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from plumbob.arrays import Vector
 from plumbob.caller import IN_PYTHON, Caller, Outcome, Result, Tell
 from plumbob.counting import counted, decimal
-from plumbob.data import Table, canonical_ids, held_out_rows, in_agreed_order, read_table
+from plumbob.data import Table, held_out_rows, read_table
 from plumbob.errors import DataError, PeerAwayError, PlumbobError, ScoresWaitError
 from plumbob.model.logistic import fit_logistic
 from plumbob.party import prediction
@@ -257,16 +257,16 @@ def _table_to_predict(
     table = read_table(data or home.data_file, home.settings.id, choices=choices)
     if home.identity.name != plan.label_party.name:
         _refuse_lost_rows(table, aligned.ids)
-    common = in_agreed_order(table, aligned.ids, NEW_ROWS)
+    common = table.select(aligned.ids, NEW_ROWS)
     if strict:
         part.encoder.refuse_unseen(common)
     known = set(aligned.ids)
-    return common, [identity for identity in canonical_ids(table.ids) if identity not in known]
+    return common, [identity for identity in table.ids if identity not in known]
 
 
 def _refuse_lost_rows(table: Table, ids: Sequence[str]) -> None:
     """Refuse rows that are gone since they were aligned, by ids, which the label party has too."""
-    known = set(canonical_ids(table.ids))
+    known = set(table.ids)
     lost = [identity for identity in ids if identity not in known]
     if not 0 < len(lost) < len(ids):
         # With none of them it is another table.
@@ -329,7 +329,7 @@ def _test_labels(home: Home, plan: Plan, wanted: Wanted, test: str | Path) -> di
     table = read_table(test, home.settings.id, home.settings.label, choices=reading)
     if table.labels is None or table.classes != ModelPart.load(run.part_file(home.identity.name)).classes:
         raise DataError(f"--test {test}: its labels have other classes than those of training; correct them")
-    return dict(zip(canonical_ids(table.ids), table.labels.tolist(), strict=True))
+    return dict(zip(table.ids, table.labels.tolist(), strict=True))
 
 
 def _quality(labels: dict[str, int], ids: Sequence[str], odds: Vector, written: dict[str, Any]) -> dict[str, Any]:
