@@ -60,7 +60,10 @@ def _prices(figures: Figures, changes: Mapping[str, Any]) -> Iterator[str]:
     if changes.get("noise") == "rows":
         price = offered_price(plan, figures.rows)
         lost = loss_in_words(price.expected)
-        yield f"noise, expected to cost {lost} of AUC with {figures.rows:,} training rows, and its encoding"
+        yield (
+            f"noise, expected to cost {lost} of AUC with {figures.rows:,} training rows, not counting what fewer bins"
+            " cost"
+        )
     if changes.get("release") == "replayed":
         yield f"scores wait until {figures.spoken(plan.label_party.name)}'s auditor has replayed that party's training"
     elif changes.get("evidence") == "keep":

@@ -33,6 +33,8 @@ NOTHING = {
     CHEATING: "No known way of cheating is shown to tell anybody more.",
 }
 NOT_JUDGED = "No attack of this kind was judged."
+HELPS_HERE_TOO = "The change named above helps here, too."
+NOTHING_HELPS = "No key of the plan is known to stop this."
 PARTIAL = " Not all attacks were run, so this settles nothing."
 TARGETS = ("labels", "features", "scores", "weights", "ids")
 OF_SEVERAL = {LEAKS: "leak", DEGRADES: "degrade"}
@@ -58,9 +60,9 @@ def headlines(
         for assumes in ASSUMPTIONS
     )
     fresh = dict(cheating.changes.items() - honest.changes.items())
-    if not fresh:
+    if cheating.changes and not fresh:
         # Once is enough; so is the price of what the first headline has named.
-        cheating = replace(cheating, remedy="", changes={}, price="")
+        cheating = replace(cheating, remedy="", changes={}, price="", without_remedy=HELPS_HERE_TOO)
     elif figures is not None:
         cheating = replace(cheating, price=price_of(figures, fresh))
     return Headlines(honest, cheating)
@@ -80,6 +82,7 @@ def _block(
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
     agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
     shut = () if figures is None or assumes == HONEST else tuple(said(SaidWhere.SHUT, figures))
+    leaks = any(line.verdict == LEAKS for line in lines)
     return HeadlineBlock(
         assumes,
         HEADINGS[assumes],
@@ -92,6 +95,7 @@ def _block(
         counts(findings, len(lines) + len(unprevented)),
         shut,
         unprevented,
+        NOTHING_HELPS if leaks and not helps and plan is not None else "",
     )
 
 

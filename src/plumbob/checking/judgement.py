@@ -50,6 +50,8 @@ class HeadlineBlock:
     """What opens only after a replay: said before any line."""
     unprevented: tuple[str, ...] = ()
     """What no plan prevents, one line for each party that could do it."""
+    without_remedy: str = ""
+    """What a reader of a leak hears where no remedy of its own is printed: silence could be read either way."""
 
     @property
     def leaks(self) -> bool:
@@ -131,4 +133,6 @@ def shown(block: HeadlineBlock) -> Iterator[str]:
         yield from (f"  {line}" for line in block.agreed)
     if block.remedy:
         yield f"  What helps: {block.remedy}" + (f" (its price: {block.price})" if block.price else "")
+    elif block.without_remedy:
+        yield f"  {block.without_remedy}"
     yield from (f"  {UNPREVENTED}: {line}" for line in block.unprevented)

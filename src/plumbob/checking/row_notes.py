@@ -52,9 +52,14 @@ def odds_in_words(epsilon: float, delta: float, whom: str, other: str) -> str:
     """The sentence that a lawyer understands: how far one row can move anybody's guess, and against what."""
     return (
         f"compare this training with one that had {other}. Whatever all the others saw together, the odds of any guess"
-        f" about {whom} differ by a factor of at most {odds_factor(epsilon):.3g} (e^{epsilon:.3g}), apart from a chance"
+        f" about {whom} differ by a factor of at most {_factor(epsilon)} (e^{epsilon:.3g}), apart from a chance"
         f" of one in {1 / delta:,.0f}"
     )
+
+
+def _factor(epsilon: float) -> str:
+    factor = odds_factor(epsilon)
+    return f"{factor:.3g}" if factor < 1000 else f"{factor:,.0f}"
 
 
 def loss_in_words(loss: float) -> str:
@@ -84,11 +89,12 @@ def _promise(plan: Plan, cost: RowCost) -> Iterator[str]:
     odds = odds_in_words(epsilon, plan.delta, "this person", "any other values in this person's row")
     yield f"Differential privacy for whole rows: {odds}. That this person is in the table is not hidden."
     yield f"This holds against all other parties together, {_bound(plan)}."
-    coin = 1000 * coin_flip_bound(epsilon, plan.delta)
+    named = 1000 * coin_flip_bound(epsilon, plan.delta)
+    coin = f"{named:.0f}" if named < 999 else f"{named:.1f}"  # 1,000 of 1,000 would be no bound.
     # How many there are follows from the rows, which a plan need not know.
     passes = f"all {cost.passes} passes" if plan.rows or plan.epochs else "every pass"
     yield (
-        f"For example: if a coin had decided this person's label, nobody could name it more than {coin:.0f} times in"
+        f"For example: if a coin had decided this person's label, nobody could name it more than {coin} times in"
         " 1,000; guessing is right 500 times. A label that other people's rows predict is still predicted: that is what"
         " a model is for."
     )
@@ -199,7 +205,7 @@ def after_second_run(figures: Figures) -> str:
     epsilon = (cost.spending + cost.spending).epsilon(plan.delta)
     if math.isinf(epsilon):
         return "after a second run like this one, no promise is left"
-    return f"after a second run like this one, the factor is {odds_factor(epsilon):.3g}"
+    return f"after a second run like this one, the factor is {_factor(epsilon)}"
 
 
 def noise_in_words(plan: Plan, rows: int = 0) -> str:

@@ -131,7 +131,7 @@ def check(
         bool, typer.Option("--estimate", help="Also estimate minutes, traffic and memory on this machine.")
     ] = False,
     positives: Annotated[
-        float | None, typer.Option(metavar="SHARE", help="Share of rows with label 1 (default: unknown).")
+        float | None, typer.Option(metavar="SHARE", help="Share of rows with label 1, from 0 to 1 (default: unknown).")
     ] = None,
     from_fate: FromFate = None,
     from_secretflow: FromSecretflow = None,

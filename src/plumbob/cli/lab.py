@@ -103,7 +103,7 @@ def train(
 ) -> Outcome:
     """Train with all parties on this machine, exchanging the same bytes as over a network.
 
-    The joint model is compared with local-only and pooled ones.
+    Compares the joint model with one of the label party's columns alone, and with one of all columns in one place.
     """
     from plumbob.lab.commands.train import run
 

@@ -199,8 +199,8 @@ def sign(
 ) -> Outcome:
     """Sign a plan; training starts only once every party has signed.
 
-    Shows what each party can work out if everyone keeps to the protocol, and what if someone cheats; in a terminal it
-    asks first. What must be accepted by name is refused without its flag.
+    First shows what each party can work out, if everyone keeps to the protocol and if someone cheats. In a terminal it
+    then asks. A plan that must be accepted by name is refused without the flag that does so.
     """
     return party.sign(
         home,
@@ -357,7 +357,8 @@ def receipt(
 ) -> Outcome:
     """Show which protections a run really used, or compare two parties' records of it.
 
-    It fails where records or signatures do not agree, or nobody with a --fingerprint signed.
+    It fails if records or signatures do not agree; with --fingerprint also if a signer has neither one of these
+    fingerprints nor a certificate that is pinned in --home.
     """
     return party.receipt(folders, home=home, fingerprints=fingerprint or (), statement=statement)
 

@@ -23,6 +23,8 @@ from plumbob.protocol.shares.shape import TERMS, Product, RunShape
 from plumbob.protocol.shares.sizes import total_bytes
 
 MEBIBYTE = 2**20
+SHOWN_IN_MINUTES = 2.0
+"""A run that takes less is told in seconds."""
 BYTE_SECONDS = 5e-9
 """Seconds per byte that is sent: hashed at both ends and copied, with the work on its rows at home."""
 LIBRARIES = 30 * MEBIBYTE
@@ -112,12 +114,16 @@ def estimate_lines(cost: Estimate, plan: Plan) -> list[str]:
     """The estimate as lines for a terminal."""
     return [
         f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine:",
-        f"  about {cost.minutes:.1f} minutes ({counted(cost.steps, *plan.step_nouns)} of {seconds(cost.step_seconds)})",
+        f"  about {_duration(cost.minutes)} ({counted(cost.steps, *plan.step_nouns)} of {seconds(cost.step_seconds)})",
         f"  {cost.passes}",
         f"  {size(cost.bytes_sent)} sent, all parties together",
         f"  about {size(cost.peak_memory_mib * 2**20)} of memory at its peak{_files_beside(cost)}",
         *([f"  up to {size(cost.evidence_mib * 2**20)} of evidence at each party"] if cost.evidence_mib else []),
     ]
+
+
+def _duration(minutes: float) -> str:
+    return f"{minutes:.0f} minutes" if minutes >= SHOWN_IN_MINUTES else seconds(60 * minutes)
 
 
 def _files_beside(cost: Estimate) -> str:

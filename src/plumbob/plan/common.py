@@ -29,8 +29,9 @@ LARGEST_BINS = 1000
 LARGEST_DAYS = 36_500
 SMALLEST_EPSILON = 1e-9
 DATA, MODEL, OPENING, PRIVACY, ACCOUNTABILITY, TOLERANCE, STUDY = (partial(key, name) for name in SECTIONS[1:])
-TEST_SHARE_MEANS = "share of the rows held out for quality, by a keyed hash of the id"
-BINS_MEAN = "bins per numeric column, beside the column itself; texts and gaps are encoded with any number"
+ROW_NOISE_MEANS = "rows: differential privacy for each person's whole row"
+TEST_SHARE_MEANS = "share of the rows that judge the model instead of training it, chosen by a keyed hash of the id"
+BINS_MEAN = "bins per numeric column, beside the column itself; text and gaps get columns of their own in any case"
 OPEN = OPENING(
     "never: weights stay shared, scores are computed together; own: each party gets its own weights",
     "never own",
@@ -106,7 +107,7 @@ class Common(CommonKeys, frozen=True, kw_only=True):
         OPENING("replayed: scores only after the label party's auditor replayed its training", "always replayed"),
     ] = "always"
 
-    noise: Annotated[str, PRIVACY("rows: a promise about each row", "none rows")] = "none"
+    noise: Annotated[str, PRIVACY(ROW_NOISE_MEANS, "none rows")] = "none"
     epsilon: Annotated[float, PRIVACY("privacy budget of the noise", ge=SMALLEST_EPSILON, le=LARGEST_FIGURE)] = 1.0
     delta: Annotated[
         float, PRIVACY("probability with which the noise's promise, differential privacy, may fail", gt=0, lt=1)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from plumbob.plan.common import DATA, LARGEST_FIGURE, MODEL, OPEN, PRIVACY, STUDY, Common, Heuristic
+from plumbob.plan.common import DATA, LARGEST_FIGURE, MODEL, OPEN, PRIVACY, ROW_NOISE_MEANS, STUDY, Common, Heuristic
 from plumbob.plan.file import named_parties, read_heuristic
 from plumbob.plan.keys import BY_PROTOCOL, SettingKey, keys_of
 from plumbob.plan.mistakes import Mistakes
@@ -88,7 +88,7 @@ class StudyKeys(Common, frozen=True, kw_only=True):
 
     open: Annotated[str, OPEN] = BY_PROTOCOL
 
-    noise: Annotated[str, PRIVACY("rows: a promise about each row", "none rows std heuristic sound")] = "none"
+    noise: Annotated[str, PRIVACY(ROW_NOISE_MEANS, "none rows std heuristic sound")] = "none"
     noise_std: Annotated[
         float, PRIVACY('standard deviation of the noise, with noise = "std"', ge=0, le=LARGEST_FIGURE)
     ] = 0.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plumbob.caller import Caller, Result
 from plumbob.checking.facts import SaidWhere, said
-from plumbob.checking.filing import Agreement, agreements, figures_of_run, with_findings
+from plumbob.checking.filing import LESS, MORE, NOT_PREDICTED, Agreement, agreements, figures_of_run, with_findings
 from plumbob.checking.findings import Findings
 from plumbob.checking.findings import lines_of as findings_lines
 from plumbob.checking.headlines import headlines
@@ -23,6 +23,9 @@ from plumbob.report.attacked import agreement_sentence, conditions_table
 from plumbob.report.run import partial_sentence
 from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
+
+BESIDE_CHECK = {MORE: "worse", LESS: "milder", NOT_PREDICTED: "not predicted"}
+"""What an audit's verdict is beside the one that `check` announced for it."""
 
 
 def split_words(words: Sequence[str], only: Sequence[str]) -> tuple[list[str], list[str] | None]:
@@ -135,7 +138,7 @@ def lines_of(findings: Findings, missing: Mapping[str, Sequence[str]], verbose: 
 
 def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
     """What shows the rest, and how many findings are not what the plan alone says."""
-    words = Counter(one.word for one in compared if not one.is_kept)
-    counts = ", ".join(f"{number} {word}" for word, number in sorted(words.items(), reverse=True))
-    counts = counts.replace(" than predicted,", ",")
-    return f"--verbose shows the {counted(len(findings), 'finding')} in full{f' ({counts})' if counts else ''}."
+    number = Counter(one.word for one in compared)
+    counts = ", ".join(f"{number[word]} {beside}" for word, beside in BESIDE_CHECK.items() if number[word])
+    shown = f"--verbose shows the {counted(len(findings), 'finding')} in full."
+    return f"{shown} Verdicts beside those of check: {counts}." if counts else shown
