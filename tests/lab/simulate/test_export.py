@@ -55,7 +55,8 @@ KEYS: dict[str, dict[str, Any]] = {
 def run(request: pytest.FixtureRequest) -> Run:
     """A run on each kind of encoding."""
     training = people(1, 600)
-    plan = Plan.for_columns((1, 1), protocol="clear", seed=3, epochs=5, batch_size=50, **request.param)
+    keys = {"protocol": "clear", "sigmoid": "exact", "seed": 3, "epochs": 5, "batch_size": 50, **request.param}
+    plan = Plan.for_columns((1, 1), **keys)
     widths = [len(fit_encoder(table, plan).names) for table in training.values()]
     return train(plan.replace(features=widths), training)
 
@@ -179,6 +180,18 @@ def test_refusals(tmp_path: Path) -> None:
     RunFolder(tmp_path).save_record(unfinished_record(plan, 10, "interrupted at step 3 of 9"))
     with pytest.raises(DataError, match=r"not finished \(interrupted at step 3 of 9\)"):
         export(tmp_path, "json")
+
+
+def test_points_need_log_odds(tmp_path: Path) -> None:
+    """The paper's approximations fit scores that are no log-odds, so no number of points doubles the odds there."""
+    tables = people(1, 60)
+    plan = Plan.for_columns((1, 1), protocol="clear", seed=3, sigmoid="taylor", batch_size=20)
+    train(plan.replace(features=[len(fit_encoder(table, plan).names) for table in tables.values()]), tables).save(
+        tmp_path
+    )
+    with pytest.raises(DataError, match='with sigmoid = "taylor" a score is no log-odds'):
+        export(tmp_path, "scorecard", party="label")
+    assert export(tmp_path, "json", party="label").exists()
 
 
 def test_weights_that_were_never_opened(tmp_path: Path) -> None:

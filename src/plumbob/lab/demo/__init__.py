@@ -68,7 +68,7 @@ FOLDERS = {name: name.replace(" ", "-") for name in RUNS}
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """The size of the work: near a minute on two cores."""
+    """The size of the work: near half a minute on two idle cores."""
 
     epochs: int = 2
     key_bits: int = 2048

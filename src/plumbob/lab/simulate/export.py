@@ -32,6 +32,8 @@ import numpy as np
 from plumbob.data.encoder import GAP, RARE, ColumnEncoder
 from plumbob.errors import DataError
 from plumbob.lab.simulate.training import JointModel
+from plumbob.plan import Plan
+from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.part import ModelPart
 from plumbob.record import RunRecord
 from plumbob.run_folder import RunFolder
@@ -97,12 +99,24 @@ def export(
 def _content(folder: Path, to: str, party: str | None, scale: ScorecardScale) -> bytes:
     if party is not None:
         part = ModelPart.load(RunFolder(folder).part_file(party))
-        return as_json([part], None) if to == "json" else as_csv(part, scale)
+        if to == "json":
+            return as_json([part], None)
+        _refuse_other_scores(RunFolder(folder).plan())
+        return as_csv(part, scale)
     # A joint one belongs to nobody alone.
     if to == "scorecard":
         raise DataError("a scorecard is one party's own table; name the party with --party")
     model = JointModel.load(folder)
     return as_json(list(model.parts.values()), model.classes)
+
+
+def _refuse_other_scores(plan: Plan) -> None:
+    """Refuse points for scores that are no log-odds: twice the odds would be another number of points everywhere."""
+    if not SIGMOIDS[plan.sigmoid].is_log_odds:
+        raise DataError(
+            f'a scorecard has points for odds, and with sigmoid = "{plan.sigmoid}" a score is no log-odds; train with'
+            ' protocol = "shares" and open = "own", or export to json'
+        )
 
 
 def refuse_unfinished(folder: Path) -> RunRecord:
