@@ -13,7 +13,7 @@ import pytest
 
 from plumbob import cli
 from plumbob.errors import PlanError
-from plumbob.jobs import System, judge, plan_to_check, read_job
+from plumbob.jobs import System, judge, plan_to_check, plan_to_move, read_job
 from plumbob.record import Finding
 from tests.jobs.samples import names, sample
 from tests.jobs.table import TABLE, lines
@@ -218,6 +218,21 @@ def test_the_worse_of_two_versions_is_shown(tmp_path: Path) -> None:
 def test_a_batch_larger_than_the_table_is_all_rows(tmp_path: Path) -> None:
     """A batch larger than the table counts as all rows, as both systems take it."""
     assert findings(stored(tmp_path, conf(batch_size=9000)), rows=500)
+
+
+def test_a_moved_plan_lists_what_is_different() -> None:
+    """What the job says and the plan's own rules do not take over stands there once, with the reason."""
+    moved = plan_to_move(read_job(sample("fate-1-batches.json"), "FATE"), {"features": (3, 4)})
+    assert (moved.plan.l2, moved.plan.intercept) == (1.0, True)
+    assert moved.differences == (
+        "epochs: 100 in the job, a public rule here: follows from the protocol",
+        "learning_rate: 0.01 in the job, a public rule here: follows from the protocol",
+        "start: xavier in the job, zero here: training begins at zero",
+        "batches: reshuffled in the job, full here: follows from the protocol",
+        "key_bits: 1024 in the job, lattice keys here: follows from the protocol",
+        "protocol: arbiter in the job, shares here: nobody sees a gradient, and nobody holds a key for the others",
+        "arbiter: the job needs one, the plan does not",
+    )
 
 
 # The command.

@@ -15,13 +15,18 @@ KEPT = ("intercept", "l2")
 REASONS = {
     "protocol": "nobody sees a gradient, and nobody holds a key for the others",
     "open": "no weights are opened",
-    "key_bits": "shorter keys do not protect anything for long",
+    "key_bits": "follows from the protocol",
     "batches": "follows from the protocol",
-    "batch_size": "follows from the protocol",
     "epochs": "follows from the protocol",
     "learning_rate": "follows from the protocol",
     "start": "training begins at zero",
 }
+
+
+IN_SHARES = {"epochs": "a public rule", "learning_rate": "a public rule", "key_bits": "lattice keys"}
+"""What stands for a key that nobody set, where the plan trains on shares."""
+UNTOLD = ("test_only_keys", "sigmoid", "unmasked_gradients_for_the_arbiter", "batch_size")
+"""Keys that mean nothing by themselves: with all rows in one batch, the batch's size too."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +73,14 @@ def plan_to_move(job: Job, flags: Mapping[str, Any]) -> Moved:
 
 
 def _differences(job: Job, plan: Plan) -> list[str]:
+    in_words = IN_SHARES if plan.kind.has_lattices else {}
+    usual = Plan.for_columns((1, 1), protocol=plan.protocol)
     lines = []
     for name, before in job.keys.items():
         now = getattr(plan, name)
-        if name not in ("test_only_keys", "sigmoid", "unmasked_gradients_for_the_arbiter") and now != before:
+        if name not in UNTOLD and now != before:
             reason = f": {REASONS[name]}" if name in REASONS else ""
-            value = "a public rule" if name == "epochs" and now == 0 else short_text(now)
+            value = in_words[name] if name in in_words and now == getattr(usual, name) else short_text(now)
             lines.append(f"{name}: {short_text(before)} in the job, {value} here{reason}")
     if job.has_arbiter:
         lines.append("arbiter: the job needs one, the plan does not")
