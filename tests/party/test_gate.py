@@ -25,9 +25,9 @@ from plumbob.lab.attacks.altered_shares import AlteredShares
 from plumbob.lab.attacks.false_residual import FalseResidual, OffTheCircle
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.party import gate
-from plumbob.party.evidence import OpenedEvidence
 from plumbob.party.gate import Expected, kept_statement, reasons_to_wait
 from plumbob.party.home import Home
+from plumbob.party.opened_evidence import OpenedEvidence
 from plumbob.party.plan_runs import PlanRuns
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.statements import FORMAT, SignedStatement, sign_statement, write_statement

@@ -13,6 +13,7 @@ import pytest
 
 from plumbob.errors import PlumbobError
 from plumbob.party import evidence
+from plumbob.party.opened_evidence import OpenedEvidence
 from plumbob.party.statements import sign_statement, write_statement
 from plumbob.party.verbs.receipt import compare
 from plumbob.party.verbs.receipt import run as receipt
@@ -76,7 +77,7 @@ def readers(kept: Kept) -> dict[str, Any]:
         compare([label, features])
 
     def head() -> None:
-        evidence.OpenedEvidence.open(kept.place("features"), kept.auditors["features"])
+        OpenedEvidence.open(kept.place("features"), kept.auditors["features"])
         kept.replayed("features")
 
     [seals] = (label / "seals").iterdir()

@@ -22,6 +22,7 @@ from plumbob.errors import DataError, JournalError, PlumbobError, SettingsError
 from plumbob.net.identity import Identity
 from plumbob.party import evidence, prediction, replay, sealing
 from plumbob.party.kept_numbers import follows, is_same_part, shapes
+from plumbob.party.opened_evidence import OpenedEvidence
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import MessageSigner
 from plumbob.party.statements import (
@@ -440,8 +441,8 @@ def resealed(kept: Kept, name: str, file: str, change: Callable[[list[bytes]], l
     """A file as the party itself could write it: its auditor's public key is all that it needs."""
     place = kept.place(name)
     head = evidence.read_head(place / "head.json")
-    contents = sealing.SealedContents(place / file, kept.auditors[name], head.run_bytes, may_end_early=True)
-    messages = change([message for _, message in contents.messages()])
+    contents = sealing.SealedMessages(place / file, kept.auditors[name], head.run_bytes)
+    messages = change([message for _, message in contents])
     sealed = world_of(kept, "train").keeping(name).open_file(file)
     for message in messages:
         sealed.write(message)
@@ -581,10 +582,10 @@ def blobs_in(data: bytes) -> list[bytes]:
         (lambda blobs: [flipped(blobs[0], 1000), *blobs[1:]], "was changed"),
         (lambda blobs: blobs[1:], "another run or another start"),
         (lambda blobs: [blobs[1], blobs[0], *blobs[2:]], "another run or another start"),
-        (lambda blobs: [bytes([sealing.END]) + blobs[0][1:], *blobs[1:]], "another run or another start"),
-        (lambda blobs: [*blobs, blobs[0]], "added behind its end"),
+        (lambda blobs: [bytes([not blobs[0][0]]) + blobs[0][1:], *blobs[1:]], "another run or another start"),
+        (lambda blobs: [*blobs, blobs[0]], "another run or another start"),
     ],
-    ids=["a bit", "the first left out", "two exchanged", "called the end", "one added"],
+    ids=["a bit", "the first left out", "two exchanged", "called a part of a message", "one added"],
 )
 def test_blobs_stand_where_they_were_sealed(
     honest: Kept, tmp_path: Path, change: Callable[[list[bytes]], list[bytes]], words: str
@@ -646,16 +647,20 @@ def test_a_long_message_is_several_blobs(tmp_path: Path, monkeypatch: pytest.Mon
     for message in messages:
         file.write(message[:7], message[7:8], message[8:])
     file.close()
-    contents = sealing.SealedContents(tmp_path / "file", keys, b"run")
-    assert [message for _, message in contents.messages()] == messages
-    assert [contents.read(place) for place, _ in contents.messages()] == messages
+    contents = sealing.SealedMessages(tmp_path / "file", keys, b"run")
+    assert [message for _, message in contents] == messages
+    assert [contents.read(place) for place, _ in contents] == messages
     blobs = blobs_in((tmp_path / "file").read_bytes())
-    assert len(blobs) == 1 + 1 + 2 + 4 + 1
-    (tmp_path / "file").write_bytes(b"".join(blobs[:-2]))
-    torn = sealing.SealedContents(tmp_path / "file", keys, b"run", may_end_early=True)
-    assert [message for _, message in torn.messages()] == messages[:-1]
-    with pytest.raises(DataError, match="its end is missing"):
-        list(contents.messages())
+    assert len(blobs) == 1 + 1 + 2 + 4
+    (tmp_path / "file").write_bytes(b"".join(blobs[:-1]))
+    assert [message for _, message in contents] == messages[:-1]
+    for count in (3, 1, 0):
+        (tmp_path / "file").write_bytes(b"".join(blobs[:count]))
+        if count == 1:
+            assert contents.read_only_one() == messages[0]
+        else:
+            with pytest.raises(DataError, match=f"expected one sealed message, and there are {min(count, 2)}"):
+                contents.read_only_one()
 
 
 def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(honest: Kept, tmp_path: Path) -> None:
@@ -678,7 +683,7 @@ def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
         witness.received("features", Message(Kind.LATTICE_REPLY, 9, 1000 + number, long).encode())
     witness.abandon()
     tracemalloc.start()
-    opened = evidence.OpenedEvidence.open(kept.place("label"), kept.auditors["label"])
+    opened = OpenedEvidence.open(kept.place("label"), kept.auditors["label"])
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 << 20
@@ -762,7 +767,9 @@ def test_evidence_of_another_run_or_name_opens_nothing(honest: Kept, tmp_path: P
     with changed_head(kept, "features") as head:
         head.party = "label"
     with pytest.raises(DataError, match="another run or another start"):
-        sealing.SealedContents(kept.place("features") / "root", kept.auditors["features"], head.run_bytes).read()
+        sealing.SealedMessages(
+            kept.place("features") / "root", kept.auditors["features"], head.run_bytes
+        ).read_only_one()
 
 
 def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
@@ -777,7 +784,7 @@ def test_a_self_made_auditor_is_refused(honest: Kept, tmp_path: Path) -> None:
 def test_a_party_cannot_read_its_evidence_back(honest: Kept) -> None:
     """Neither the root nor a row stands in the clear in the folder, and the journal never had the root."""
     run = evidence.read_head(honest.place("features") / "head.json").run_bytes
-    root = sealing.SealedContents(honest.place("features") / "root", honest.auditors["features"], run).read()
+    root = sealing.SealedMessages(honest.place("features") / "root", honest.auditors["features"], run).read_only_one()
     files = [file for file in (honest.folder / "features").rglob("*") if file.is_file()]
     assert len(root) == 32
     assert not [file for file in files if root in file.read_bytes()]

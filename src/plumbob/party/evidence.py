@@ -13,11 +13,9 @@ Everything but the head is sealed for the auditor. docs/auditors.md says what it
 
 import shutil
 import struct
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,12 +31,11 @@ from plumbob.net import Data
 from plumbob.net.greeting import Purpose
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.home import Home
-from plumbob.party.sealing import Auditor, AuditorKeys, Place, SealedContents, SealedFile
+from plumbob.party.sealing import Auditor, SealedFile
 from plumbob.plan import Plan
 from plumbob.protocol.account import FirstCommitment, Numbers, hash_fields
-from plumbob.protocol.channel import digest_of
 from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.messages import HEADER, Kind, Message, decode_header
+from plumbob.protocol.messages import Kind, Message, decode_header
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.outcome import account_record
 from plumbob.protocol.participant import Participant
@@ -326,105 +323,6 @@ def _unframed(data: memoryview, kind: type[Content]) -> tuple[Content, memoryvie
     """What was framed, and everything behind it."""
     end = LENGTH.size + LENGTH.unpack_from(data)[0]
     return msgspec.msgpack.decode(data[LENGTH.size : end], type=kind), data[end:]
-
-
-@dataclass(frozen=True, repr=False)
-class KeptMessage:
-    """One message, sent or received; most of those sent are kept as header and digest only."""
-
-    kind: Kind
-    step: int
-    digest: bytes
-    read: Callable[[], bytes] = bytes
-    """All of it, from the disk: what a party received need not fit memory."""
-
-    @property
-    def body(self) -> bytes:
-        return self.read()[HEADER.size :]
-
-
-@dataclass(repr=False)
-class OpenedEvidence:
-    """The evidence after the auditor has opened it."""
-
-    folder: Path
-    head: Head
-    auditor: AuditorKeys
-    received: dict[str, list[KeptMessage]] = field(default_factory=dict)
-    """By peer, over all starts, each once and in order; `sent` likewise."""
-    sent: dict[str, list[KeptMessage]] = field(default_factory=dict)
-    decisions: list[bytes] = field(default_factory=list)
-
-    @classmethod
-    def open(cls, folder: Path, auditor: AuditorKeys) -> "OpenedEvidence":
-        """Open the messages alone: nothing from which a secret could be derived."""
-        evidence = cls(folder, read_head(folder / HEAD), auditor)
-        placed: dict[tuple[bool, str], dict[tuple[int, int, int], KeptMessage]] = {}
-        for start in range(1, evidence.head.starts + 1):
-            for was_received, peer, place, message in evidence._read_start(start):
-                placed.setdefault((was_received, peer), {})[place] = message
-        for (was_received, peer), messages in placed.items():
-            streams = evidence.received if was_received else evidence.sent
-            streams[peer] = [messages[place] for place in sorted(messages)]
-        return evidence
-
-    def read(self, name: str) -> bytes:
-        """The contents of a file that is one message."""
-        return self._contents(name).read()
-
-    def _contents(self, name: str, *, may_end_early: bool = False) -> SealedContents:
-        if name not in self.head.files:
-            raise DataError(f"{name}: the head does not name this part of the evidence, as if it were missing")
-        return SealedContents(self.folder / name, self.auditor, self.head.run_bytes, may_end_early=may_end_early)
-
-    def table(self) -> Table | None:
-        return unpacked_table(memoryview(self.read(COLUMNS))) if COLUMNS in self.head.files else None
-
-    def numbers(self) -> list[Numbers]:
-        """Of the start that settled most; a start repeats what those before it did."""
-        found: list[Numbers] = []
-        for name in self.head.files:
-            if name.startswith("rows-"):
-                messages = self._contents(name, may_end_early=True).messages()
-                found = max(found, [unpacked_numbers(memoryview(message)) for _, message in messages], key=len)
-        return found
-
-    def _read_start(self, start: int) -> Iterator[tuple[bool, str, tuple[int, int, int], KeptMessage]]:
-        """Whether it was received, the peer, its place, the message.
-
-        A start may end early: either somebody signed what is missing, or nobody did.
-        """
-        contents = self._contents(f"messages-{start}", may_end_early=True)
-        seals, decisions = Counter[tuple[bool, str, int]](), []
-        for where, record in contents.messages():
-            what, peer, data = _parsed(record)
-            if what == DECIDED:
-                decisions.append(bytes(data))
-                continue
-            was_received = what == RECEIVED
-            kind, step, sequence = decode_header(data)
-            seals[was_received, peer, sequence] += kind == Kind.SEAL
-            # Seals do not count: several may stand before the same message.
-            place = (0, seals[was_received, peer, sequence]) if kind == Kind.SEAL else (1, 0)
-            message = (
-                KeptMessage(Kind(kind), step, bytes(data[HEADER.size :]))
-                if what == SENT
-                else KeptMessage(Kind(kind), step, digest_of(data), partial(_data_at, contents, where))
-            )
-            yield was_received, peer, (sequence, *place), message
-        self.decisions = max(self.decisions, decisions, key=len)
-
-
-def _parsed(record: bytes) -> tuple[bytes, str, memoryview]:
-    """What a record is, the peer, the data."""
-    what, size = RECORD.unpack_from(record)
-    start = RECORD.size + size
-    return what, record[RECORD.size : start].decode(), memoryview(record)[start:]
-
-
-def _data_at(contents: SealedContents, place: Place) -> bytes:
-    """The data of a record again."""
-    return bytes(_parsed(contents.read(place))[2])
 
 
 def evidence_bytes(plan: Plan, name: str, rows: int) -> int:

@@ -33,12 +33,12 @@ from plumbob.data import Table, read_table
 from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobError
 from plumbob.net import Data
 from plumbob.net.identity import Certificate
-from plumbob.party.evidence import FOLDER, HEAD, OpenedEvidence, read_head
+from plumbob.party.evidence import FOLDER, HEAD, read_head
 from plumbob.party.kept_numbers import exceeded_limit, follows, impossible_in, is_same_part, shapes
+from plumbob.party.opened_evidence import OpenedEvidence, SignedPlaces, signed_places
 from plumbob.party.prediction import Brought, replay_prediction
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
-from plumbob.party.signed_places import SignedPlaces, signed_places
 from plumbob.party.statements import FORMAT
 from plumbob.plan import Plan
 from plumbob.protocol.account import SIGNATURE_BYTES, FirstCommitment, Numbers, Seal, SessionAccount, digest_of_rows

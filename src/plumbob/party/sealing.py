@@ -2,8 +2,7 @@
 
 A sealed file is a row of blobs, each sealed by HPKE (RFC 9180) for the auditor's public key, so that not even its
 writer can read it back. The suite is MLKEM768-X25519, HKDF-SHA256 and AES-256-GCM; its info says which run and file a
-blob belongs to, its number, and its role. A message is one blob, or several of at most 64 MiB; an empty last blob says
-that nothing is missing.
+blob belongs to, its number, and whether it ends a message. A message is one blob, or several of at most 64 MiB.
 
 An auditor is a certificate, by which it signs, and a sealing key. Plans name both by one fingerprint.
 """
@@ -15,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import msgspec
 from cryptography.exceptions import InvalidTag
@@ -37,17 +36,16 @@ from plumbob.net.identity import Certificate, Identity, refuse_loose, write_priv
 
 SUITE = Suite(KEM.MLKEM768_X25519, KDF.HKDF_SHA256, AEAD.AES_256_GCM)
 LARGEST = 64 << 20  # Bytes that are sealed at once.
-HEAD = struct.Struct("<BI")  # Before each blob: its role and its size.
-PART, LAST_PART, END = range(3)  # The roles: part of a message, the last or only one, and the end of the file.
-NUMBER = struct.Struct("<QB")  # A blob's number and its role.
+HEAD = struct.Struct("<?I")  # Before each blob: whether it ends a message, and its size.
+NUMBER = struct.Struct("<Q?")  # A blob's number, and whether it ends a message.
 LATTICE_BYTES, CURVE_BYTES = 1184, 32  # Of the two halves of a public key.
 SEED_BYTES = 64  # Of the lattice half of a secret key; the other half follows.
 PUBLIC_FILE, SECRET_FILE = "auditor.json", "sealing.key"
 
 
-def _info(run: bytes, file: Path, number: int, role: int) -> bytes:
+def _info(run: bytes, file: Path, number: int, is_last: bool) -> bytes:
     """What a blob belongs to: opened as any other, it is refused."""
-    return join(b"plumbob evidence", run, file.name.encode(), NUMBER.pack(number, role))
+    return join(b"plumbob evidence", run, file.name.encode(), NUMBER.pack(number, is_last))
 
 
 class SealedFile:
@@ -65,10 +63,10 @@ class SealedFile:
             rest = memoryview(piece)
             while len(part) + len(rest) > LARGEST:
                 room = LARGEST - len(part)
-                self._seal(part + rest[:room], PART)
+                self._seal(part + rest[:room], is_last=False)
                 part, rest = bytearray(), rest[room:]
             part += rest
-        self._seal(part, LAST_PART)
+        self._seal(part, is_last=True)
 
     def flush(self) -> None:
         """Put everything so far on the disk."""
@@ -80,22 +78,21 @@ class SealedFile:
             os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
-        """End the file with a mark that nothing is missing."""
-        self._seal(b"", END)
+        """Put everything on the disk, and close the file."""
         self.flush()
         self._handle.close()
 
     def abandon(self) -> None:
-        """Without that mark: the session broke off, perhaps because the disk is full."""
+        """Close the file as it is: the session broke off, perhaps because the disk is full."""
         with suppress(OSError):
             self._handle.close()
 
-    def _seal(self, part: bytes | bytearray, role: int) -> None:
-        sealed = SUITE.encrypt(part, self._key, _info(self._run, self._file, self._number, role))
+    def _seal(self, part: bytearray, *, is_last: bool) -> None:
+        sealed = SUITE.encrypt(part, self._key, _info(self._run, self._file, self._number, is_last))
         # Before it is written: a blob that could not be is not sealed again.
         self._number += 1
         with self._on_disk():
-            self._handle.write(HEAD.pack(role, len(sealed)))
+            self._handle.write(HEAD.pack(is_last, len(sealed)))
             self._handle.write(sealed)
 
     @contextmanager
@@ -113,16 +110,20 @@ class Place(NamedTuple):
     number: int = 0
 
 
-class SealedContents:
-    """The messages in a sealed file, which need not fit memory together.
+@dataclass(frozen=True)
+class SealedMessages:
+    """The messages in a sealed file, read one at a time: together they need not fit memory.
 
-    DataError where it is of another run or was changed, or, unless it may, ends early: a process may have died.
+    What is torn at the end of the file is left out, because a process may have died there: evidence shows what was
+    signed, and a whole message that is missing was signed by somebody. DataError where the file is of another run or
+    was changed.
     """
 
-    def __init__(self, file: Path, auditor: "AuditorKeys", run: bytes, *, may_end_early: bool = False) -> None:
-        self._file, self._auditor, self._run, self._may_end_early = file, auditor, run, may_end_early
+    file: Path
+    auditor: "AuditorKeys"
+    run: bytes
 
-    def messages(self) -> Iterator[tuple[Place, bytes]]:
+    def __iter__(self) -> Iterator[tuple[Place, bytes]]:
         """Every message, with the place from which `read` gives it again."""
         place = Place()
         while (found := self._message(place)) is not None:
@@ -130,46 +131,43 @@ class SealedContents:
             yield place, message
             place = after
 
-    def read(self, place: Place = Place()) -> bytes:  # noqa: B008  # Immutable.
-        """One message again; the first one, if no place is said."""
+    def read(self, place: Place) -> bytes:
+        """One message again."""
         if (found := self._message(place)) is None:
-            raise DataError(f"{self._file}: a part of it is missing")
+            raise DataError(f"{self.file}: a part of it is missing")
         return found[0]
+
+    def read_only_one(self) -> bytes:
+        """The contents of a file that is one whole message and nothing else."""
+        messages = [message for _, message in self]
+        if len(messages) != 1:
+            raise DataError(f"{self.file}: expected one sealed message, and there are {len(messages)}")
+        return messages[0]
 
     def _message(self, place: Place) -> tuple[bytes, Place] | None:
         """(the message that begins there, where the next one does); None at the end, and where it is torn."""
         parts, number = [], place.number
         try:
-            with self._file.open("rb") as handle:
+            with self.file.open("rb") as handle:
                 handle.seek(place.start)
-                while (blob := self._blob(handle, number)) is not None:
-                    role, part = blob
-                    parts.append(part)
+                while len(head := handle.read(HEAD.size)) == HEAD.size:
+                    is_last, size = HEAD.unpack(head)
+                    sealed = handle.read(size)
+                    if len(sealed) < size:
+                        break
+                    parts.append(self._opened(sealed, number, is_last))
                     number += 1
-                    if role == LAST_PART:
+                    if is_last:
                         return b"".join(parts), Place(handle.tell(), number)
         except OSError as error:
-            raise DataError(f"{self._file}: this part of the evidence is missing ({type(error).__name__})") from error
+            raise DataError(f"{self.file}: this part of the evidence is missing ({type(error).__name__})") from error
         return None
 
-    def _blob(self, handle: BinaryIO, number: int) -> tuple[int, bytes] | None:
-        """(the role of the next blob, its contents); None at the end."""
-        head = handle.read(HEAD.size)
-        role, size = HEAD.unpack(head) if len(head) == HEAD.size else (END, 0)
-        sealed = handle.read(size)
-        if not sealed or len(sealed) < size:
-            if self._may_end_early:
-                return None
-            raise DataError(f"{self._file}: its end is missing")
+    def _opened(self, sealed: bytes, number: int, is_last: bool) -> bytes:
         try:
-            opened = self._auditor.open(sealed, _info(self._run, self._file, number, role))
+            return self.auditor.open(sealed, _info(self.run, self.file, number, is_last))
         except (InvalidTag, ValueError):
-            raise DataError(f"{self._file}: it is of another run or another start, or was changed") from None
-        if role != END:
-            return role, opened
-        if handle.read(1):
-            raise DataError(f"{self._file}: something was added behind its end")
-        return None
+            raise DataError(f"{self.file}: it is of another run or another start, or was changed") from None
 
 
 def public_key(sealing: bytes) -> MLKEM768X25519PublicKey:

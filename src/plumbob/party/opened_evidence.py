@@ -1,21 +1,132 @@
-"""Which messages of a run were signed, by its evidence: checked before any secret is derived.
+"""Evidence that its auditor has opened, and which of its messages were signed: checked before any secret is derived.
 
 Every kept message stands in a stream whose hash its sender and its receiver have signed. What comes after the last
 signature shows nothing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
+from plumbob.data import Table
 from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import Certificate
-from plumbob.party.evidence import KeptMessage, OpenedEvidence
+from plumbob.party.evidence import (
+    COLUMNS,
+    DECIDED,
+    HEAD,
+    RECEIVED,
+    RECORD,
+    SENT,
+    Head,
+    read_head,
+    unpacked_numbers,
+    unpacked_table,
+)
+from plumbob.party.sealing import AuditorKeys, Place, SealedMessages
 from plumbob.party.signature import verify_message
 from plumbob.plan import Plan
-from plumbob.protocol.account import Seal, SessionAccount
-from plumbob.protocol.channel import NOTHING, next_hash
+from plumbob.protocol.account import Numbers, Seal, SessionAccount
+from plumbob.protocol.channel import NOTHING, digest_of, next_hash
 from plumbob.protocol.handshake import Hello, session_identity
-from plumbob.protocol.messages import Kind
+from plumbob.protocol.messages import HEADER, Kind, decode_header
+
+
+@dataclass(frozen=True, repr=False)
+class KeptMessage:
+    """One message, sent or received; most of those sent are kept as header and digest only."""
+
+    kind: Kind
+    step: int
+    digest: bytes
+    read: Callable[[], bytes] = bytes
+    """All of it, from the disk: what a party received need not fit memory."""
+
+    @property
+    def body(self) -> bytes:
+        return self.read()[HEADER.size :]
+
+
+@dataclass(repr=False)
+class OpenedEvidence:
+    """The evidence after the auditor has opened it."""
+
+    folder: Path
+    head: Head
+    auditor: AuditorKeys
+    received: dict[str, list[KeptMessage]] = field(default_factory=dict)
+    """By peer, over all starts, each once and in order; `sent` likewise."""
+    sent: dict[str, list[KeptMessage]] = field(default_factory=dict)
+    decisions: list[bytes] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, folder: Path, auditor: AuditorKeys) -> "OpenedEvidence":
+        """Open the messages alone: nothing from which a secret could be derived."""
+        evidence = cls(folder, read_head(folder / HEAD), auditor)
+        placed: dict[tuple[bool, str], dict[tuple[int, int, int], KeptMessage]] = {}
+        for start in range(1, evidence.head.starts + 1):
+            for was_received, peer, place, message in evidence._read_start(start):
+                placed.setdefault((was_received, peer), {})[place] = message
+        for (was_received, peer), messages in placed.items():
+            streams = evidence.received if was_received else evidence.sent
+            streams[peer] = [messages[place] for place in sorted(messages)]
+        return evidence
+
+    def read(self, name: str) -> bytes:
+        """The contents of a file that is one message."""
+        return self._messages(name).read_only_one()
+
+    def _messages(self, name: str) -> SealedMessages:
+        if name not in self.head.files:
+            raise DataError(f"{name}: the head does not name this part of the evidence, as if it were missing")
+        return SealedMessages(self.folder / name, self.auditor, self.head.run_bytes)
+
+    def table(self) -> Table | None:
+        return unpacked_table(memoryview(self.read(COLUMNS))) if COLUMNS in self.head.files else None
+
+    def numbers(self) -> list[Numbers]:
+        """Of the start that settled most; a start repeats what those before it did."""
+        starts = (self._messages(name) for name in self.head.files if name.startswith("rows-"))
+        return max(([unpacked_numbers(memoryview(each)) for _, each in start] for start in starts), key=len, default=[])
+
+    def _read_start(self, start: int) -> Iterator[tuple[bool, str, tuple[int, int, int], KeptMessage]]:
+        """(whether it was received, the peer, its place, the message)."""
+        kept = self._messages(f"messages-{start}")
+        seals, decisions = Counter[tuple[bool, str, int]](), []
+        for where, record in kept:
+            what, peer, data = _parsed(record)
+            if what == DECIDED:
+                decisions.append(bytes(data))
+                continue
+            was_received = what == RECEIVED
+            kind, step, sequence = decode_header(data)
+            seals[was_received, peer, sequence] += kind == Kind.SEAL
+            # Seals do not count: several may stand before the same message.
+            place = (0, seals[was_received, peer, sequence]) if kind == Kind.SEAL else (1, 0)
+            message = (
+                KeptMessage(Kind(kind), step, bytes(data[HEADER.size :]))
+                if what == SENT
+                else KeptMessage(Kind(kind), step, digest_of(data), partial(_data_at, kept, where))
+            )
+            yield was_received, peer, (sequence, *place), message
+        self.decisions = max(self.decisions, decisions, key=len)
+
+
+def _parsed(record: bytes) -> tuple[bytes, str, memoryview]:
+    """(what a record is, the peer, the data)."""
+    what, size = RECORD.unpack_from(record)
+    start = RECORD.size + size
+    return what, record[RECORD.size : start].decode(), memoryview(record)[start:]
+
+
+def _data_at(kept: SealedMessages, place: Place) -> bytes:
+    """The data of a record again."""
+    return bytes(_parsed(kept.read(place))[2])
+
+
+# Which messages were signed.
 
 
 @dataclass(frozen=True)
