@@ -42,7 +42,7 @@ from plumbob.net.connector import Connector, Peer
 from plumbob.net.frames import FRAME, MESSAGE
 from plumbob.net.identity import Identity
 from plumbob.net.wire import Timeouts
-from plumbob.party import prediction, replay, training
+from plumbob.party import prediction, replay
 from plumbob.party import session as sessions
 from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.evidence import FOLDER as EVIDENCE
@@ -51,6 +51,7 @@ from plumbob.party.ledger import RowBudget, SpendingLedger
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.session import ConnectorFor, peers_of, topic_of
 from plumbob.party.signature import PlanSignature
+from plumbob.party.verbs import train as training
 from plumbob.party.verbs.align import IntersectionOptions, intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
@@ -713,7 +714,7 @@ class World:
     ) -> Any:
         name, session = place.name, self.session
         if session.purpose == "train":
-            return training.train(place, journal, progress, signature=signature, root=self.roots[name])
+            return training.take_part(place, journal, progress, signature=signature, root=self.roots[name])
         if session.purpose == "align":
             # Several chunks, so that there is a middle to die in.
             go_on = None if session.at_least is None else lambda size: size >= (session.at_least or 0)

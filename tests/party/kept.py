@@ -14,8 +14,9 @@ from plumbob import party
 from plumbob.caller import QUIET
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import Hook, hooked
-from plumbob.party import evidence, replay, training
+from plumbob.party import evidence, replay
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
+from plumbob.party.verbs import train as training
 from plumbob.plan import Plan
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.party import AfterStep

@@ -18,10 +18,10 @@ from plumbob.net.connector import Connection, Connector
 from plumbob.net.greeting import Greeting, Purpose, encode
 from plumbob.net.identity import Identity, Invitation, now
 from plumbob.party.home import Home
-from plumbob.party.readiness import Check, examine, remedy
 from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
-from plumbob.party.training import largest_message
+from plumbob.party.verbs.doctor import Check, examine, remedy
+from plumbob.party.verbs.train import largest_message
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from tests.net.support import LARGEST, PATIENCE, QUICK, Collected, ConnectProxy, opened

@@ -18,10 +18,10 @@ from plumbob.data.encoder import encoded_width
 from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
 from plumbob.party.home import Home
-from plumbob.party.readiness import examine
 from plumbob.party.rows import aligned_table, keep_aligned, own_table
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
+from plumbob.party.verbs.doctor import examine
 from plumbob.party.verbs.propose import NO_CHOICES, propose
 from plumbob.plan import Plan
 from plumbob.plan.encodings import rows_drafted_for

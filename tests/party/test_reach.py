@@ -7,8 +7,8 @@ import pytest
 
 from plumbob import party
 from plumbob.party.home import Home
-from plumbob.party.readiness import apart, examine, reach_of
 from plumbob.party.settings import HomeSettings
+from plumbob.party.verbs.doctor import apart, examine, reach_of
 
 WAYS = {
     "we dial": ({"peer": "f.example:1"}, "we connect to it at f.example:1", ""),

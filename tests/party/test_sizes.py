@@ -2,7 +2,7 @@
 
 import pytest
 
-from plumbob.party.training import largest_message
+from plumbob.party.verbs.train import largest_message
 from plumbob.plan import Plan
 from plumbob.protocol.shares.sizes import largest_body
 

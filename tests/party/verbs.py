@@ -22,10 +22,11 @@ from plumbob import cli
 from plumbob.data import Table
 from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.simulate import Run
-from plumbob.party import signature, training
+from plumbob.party import signature
 from plumbob.party.home import Home
 from plumbob.party.rows import keep_aligned
 from plumbob.party.settings import HomeSettings
+from plumbob.party.verbs import train as training
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal

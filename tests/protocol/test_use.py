@@ -37,7 +37,7 @@ def test_a_real_party_uses_what_it_has() -> None:
 def test_nothing_of_a_real_party_reaches_another_class() -> None:
     """Only the lab puts another class in a party's place: training and replay name the one that they play."""
     begun = {str(file.relative_to(HOUSE)) for file, _ in calls("SharesParty")}
-    assert begun == {"party/training.py", "party/replay.py"}
+    assert begun == {"party/verbs/train.py", "party/replay.py"}
     assert not list(calls("hooked"))
 
 

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from plumbob.caller import QUIET, Caller, Outcome
     from plumbob.party.home import Home
     from plumbob.party.verbs.align import align
+    from plumbob.party.verbs.doctor import doctor
     from plumbob.party.verbs.predict import predict
     from plumbob.party.verbs.propose import propose
     from plumbob.party.verbs.receipt import receipt
     from plumbob.party.verbs.serve import serve
-    from plumbob.party.verbs.setup import doctor, init, invite, join, renew
+    from plumbob.party.verbs.setup import init, invite, join, renew
     from plumbob.party.verbs.sign import sign
     from plumbob.party.verbs.status import forget, status
     from plumbob.party.verbs.train import train
@@ -53,11 +54,11 @@ __all__ = [
 PLACES = {
     "plumbob.caller": ("QUIET", "Caller", "Outcome"),
     "plumbob.party.home": ("Home",),
-    "plumbob.party.verbs.setup": ("doctor", "init", "invite", "join", "renew"),
+    "plumbob.party.verbs.setup": ("init", "invite", "join", "renew"),
     "plumbob.party.verbs.status": ("forget", "status"),
     **{
         f"plumbob.party.verbs.{name}": (name,)
-        for name in ("align", "predict", "propose", "receipt", "serve", "sign", "train")
+        for name in ("align", "doctor", "predict", "propose", "receipt", "serve", "sign", "train")
     },
 }
 USUAL_DAYS = 2 * 365

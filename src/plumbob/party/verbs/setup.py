@@ -1,10 +1,10 @@
-"""`party init / renew / invite / join / doctor`: an organisation's identity, its peers, and whether all is ready."""
+"""`party init / renew / invite / join`: an organisation's identity, and its peers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from plumbob.caller import IN_PYTHON, Caller, Outcome
+from plumbob.caller import Outcome
 from plumbob.counting import percent
 from plumbob.data import Table, read_table
 from plumbob.data.same_rows import remarks_on_ids
@@ -13,12 +13,11 @@ from plumbob.data.tables import ColumnChoices, EncodingChoices
 from plumbob.errors import SettingsError
 from plumbob.net.identity import Certificate, Invitation
 from plumbob.party import USUAL_DAYS
-from plumbob.party.given import GivenPlan, plan_argument, plan_of
 from plumbob.party.home import GivenHome, Home, folder_of
 from plumbob.party.log import logged_verb
 from plumbob.party.passphrase import NEW_VARIABLE, new_passphrase
-from plumbob.party.readiness import OWN_ADDRESS, WAIT_SECONDS, apart, examine, next_step, reach_of, remedy
 from plumbob.party.settings import SETTINGS_FILE, HomeSettings
+from plumbob.party.verbs.doctor import OWN_ADDRESS, apart, reach_of
 from plumbob.plan.encodings import suggested_keys
 
 MOST_EPSILON = 6.0
@@ -206,30 +205,6 @@ def join(home: GivenHome, token: str, *, address: str | None = None, replace: bo
         "lines": lines,
     }
     return Outcome(fields)
-
-
-@logged_verb
-def doctor(
-    home: GivenHome,
-    plan: GivenPlan | None = None,
-    *,
-    peers: Sequence[str] = (),
-    wait: float = WAIT_SECONDS,
-    caller: Caller = IN_PYTHON,
-) -> Outcome:
-    """Make every check; each is told as soon as it is made, because peers may take their time."""
-    opened, agreed = Home.open(home), None if plan is None else plan_of(plan)
-    lines: list[str] = []
-    say = caller.say or lines.append
-    checks = []
-    for check in examine(opened, agreed, only=peers, seconds=wait, progress=caller.tell):
-        checks.append(check)
-        say(check.line)
-    is_ready = all(check.is_ok for check in checks)
-    step = next_step(opened, agreed, plan_argument(plan or "PLAN")) if is_ready else remedy(checks)
-    say(f"{'ready' if is_ready else 'not ready'}; {step}")
-    fields = {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step, "lines": lines}
-    return Outcome(fields, 0 if is_ready else 1)
 
 
 def _certificate_fields(certificate: Certificate) -> dict[str, object]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from plumbob.caller import Outcome
 from plumbob.errors import DataError, JournalError, PlanError
-from plumbob.party import training
 from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import HEAD
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
 from plumbob.party.plan_runs import is_met, journal_contents, open_journal
+from plumbob.party.verbs.train import LATE, OVER, PARTED
 from plumbob.party.waiting import Status, read_status
 from plumbob.protocol.journal import JournalContents
 from plumbob.record import RunRecord
@@ -82,7 +82,7 @@ def _state(place: Path, latest: Status | None, journal: JournalContents) -> tupl
     """Whether a run is finished, and its state in words; a record that cannot be read hides no other run."""
     try:
         # Results that were on their way to the disk when the process died are made again from the journal.
-        if (training.OVER in journal.facts or not journal.has_secrets) and RunFolder(place).is_finished():
+        if (OVER in journal.facts or not journal.has_secrets) and RunFolder(place).is_finished():
             return True, "finished"
     except DataError:
         return False, "its run.json cannot be read: damaged, or written by another version"
@@ -92,7 +92,7 @@ def _state(place: Path, latest: Status | None, journal: JournalContents) -> tupl
 def _why_secrets(run: str, journal: JournalContents, is_finished: bool) -> str:
     if not is_finished:
         return f"; to give it up, with the secrets in its journal: plumbob party forget {run} --give-up"
-    late = journal.facts.get(training.LATE, b"a peer").decode()
+    late = journal.facts.get(LATE, b"a peer").decode()
     return (
         f"; its journal keeps secrets, because {late} has not said that it has everything: start the same command "
         f"again when it does, or give them up: plumbob party forget {run}"
@@ -114,8 +114,9 @@ def forget(home: GivenHome, run: str, *, give_up: bool = False, evidence: bool =
         return Outcome({"run": run, "kept_results": True, "lines": [line]})
     # The journal's lock: not under a process that is at work.
     with open_journal(place) as journal:
-        if journal.fact(training.OVER) is not None:
-            training.give_up_the_late(journal)
+        if journal.fact(OVER) is not None:
+            journal.note(PARTED, b"")
+            journal.forget()
             line = (
                 f"{run}: journal erased, results kept; a party that has not finished this run can no longer finish it"
             )

@@ -1,81 +1,245 @@
-"""`party train`: takes part in a run and signs its record; `plumbob report` makes the page, and needs no key."""
+"""`party train`: takes part in a run from wherever its journal stands, and signs the record.
 
-from collections.abc import Iterator
+`plumbob report` makes the run's page, and needs no key.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from plumbob.caller import IN_PYTHON, Caller, Outcome, Result, Tell
+from plumbob.arrays import Vector
+from plumbob.caller import IN_PYTHON, Caller, Outcome, Result
 from plumbob.counting import counted, seconds
-from plumbob.party import receipts, signature, training
+from plumbob.data import Batch
+from plumbob.data.cells import inputs_of
+from plumbob.errors import DataError, DivergenceError, TransportError
+from plumbob.party import receipts
 from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
 from plumbob.party.given import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
 from plumbob.party.plan_runs import RUN_ONCE, PlanRuns, beginnings, open_journal
 from plumbob.party.rows import aligned_table
-from plumbob.party.scores import quality_in_words
-from plumbob.party.session import session_at
+from plumbob.party.scores import keep_scores, quality_in_words
+from plumbob.party.session import ROOM, Peers, Session, session_at
+from plumbob.party.signature import PlanSignature, own_signature, swap_signatures
+from plumbob.party.waiting import Status
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.limits import most_scored_rows, shows_quality
+from plumbob.protocol.messages import HEADER, LONGEST_TEXT
+from plumbob.protocol.openings import ASSUMED_ROWS
+from plumbob.protocol.outcome import (
+    HELD_OUT,
+    account_record,
+    judge_at_home,
+    party_record,
+    run_record,
+    run_to_its_quality,
+    weights_alone,
+)
+from plumbob.protocol.party import AfterStep
+from plumbob.protocol.scoring import largest_reply
+from plumbob.protocol.shares.sizes import largest_body
+from plumbob.protocol.shares.training import SharesParty
 from plumbob.record import RunRecord
 from plumbob.report.progress import StepProgress
 from plumbob.run_folder import RunFolder
 
-if TYPE_CHECKING:
-    from plumbob.party.evidence import Keeping
+OVER = "over"  # The fact in the journal that all results are written,
+PARTED = "parted"  # and that every peer has what it needs from here;
+LATE = "late"  # until then, who did not say so.
 
 
 @logged_verb
 def train(home: GivenHome, plan: GivenPlan, *, new: bool = False, caller: Caller = IN_PYTHON) -> Outcome:
     """Train with the peers, from the beginning or from where it was interrupted; `new` begins a run again."""
     opened, agreed = Home.open(home), plan_of(plan)
-    record, run, rows = _trained(opened, agreed, new, caller)
+    refuse_strangers(opened, agreed)
+    signature, table = own_signature(opened, agreed), aligned_table(opened, agreed)
+    run, rows = PlanRuns(opened, agreed).open_run(new), len(table)
+    session = session_at(
+        opened,
+        agreed,
+        "train",
+        table=table,
+        folder=run.path,
+        largest_message=largest_message(agreed, rows),
+        tell=caller.tell,
+    )
+    if agreed.has_evidence_of(session.name):
+        from plumbob.party.evidence import keeping_at  # Late: without evidence nothing is sealed.
+
+        session = replace(session, keeping=keeping_at(opened, agreed, "train", run.path, rows))
+    run.plan_file.write_text(agreed.to_toml(), encoding="utf-8")
+    with (
+        StepProgress(agreed.protocol, caller.quiet, agreed.step_nouns[0]) as progress,
+        open_journal(run.path) as journal,
+    ):
+        if journal.last_state() is not None:
+            caller.tell("resuming a run that was interrupted")
+        if session.name != agreed.label_party.name:
+            # Before anything is given away of these rows; once, however often the run is resumed.
+            book_held_out(opened, agreed, journal, rows)
+        record = take_part(session, journal, progress, signature=signature)
     result = _signed(opened, agreed, record, run)
     has_room = has_room_for_all(opened, agreed, rows, beginnings(run))
     lines = [
         *result["lines"],
         *held_out_in_words(agreed, rows),
-        *replay_in_words(agreed, opened.identity.name, run),
+        *replay_in_words(agreed, session.name, run),
         *next_commands(agreed, plan_argument(plan), rows, has_room),
     ]
     return Outcome({**result, "lines": lines})
 
 
-def _trained(home: Home, plan: Plan, is_new: bool, caller: Caller) -> tuple[RunRecord, RunFolder, int]:
-    """The record of the run, the run's folder, and how many rows were aligned."""
-    tell = caller.tell
-    refuse_strangers(home, plan)
-    signed = signature.own_signature(home, plan)
-    table = aligned_table(home, plan)
-    rows = len(table)
-    run = PlanRuns(home, plan).open_run(is_new)
-    largest = training.largest_message(plan, rows)
-    session = session_at(home, plan, "train", table=table, folder=run.path, largest_message=largest, tell=tell)
-    if plan.has_evidence_of(home.identity.name):
-        session = replace(session, keeping=_keeping(home, plan, run, rows))
-    run.plan_file.write_text(plan.to_toml(), encoding="utf-8")
-    with (
-        StepProgress(plan.protocol, caller.quiet, plan.step_nouns[0]) as progress,
-        open_journal(run.path) as journal,
-    ):
-        _book(home, plan, journal, rows, tell)
-        return training.train(session, journal, progress, signature=signed), run, rows
+def largest_message(plan: Plan, rows: int = 0) -> int:
+    """Bytes of the longest message of a training, never too few; without rows, for as many as a plan is drafted for."""
+    known = rows or plan.rows or ASSUMED_ROWS
+    longest = max(largest_body(plan, known - plan.held_out(known)), largest_reply(plan))
+    return longest + HEADER.size + LONGEST_TEXT + ROOM
 
 
-def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> "Keeping | None":
-    # Late: without evidence nothing is sealed.
-    from plumbob.party.evidence import keeping_at
-
-    return keeping_at(home, plan, "train", run.path, rows)
+# The run itself: the same party as in a simulation, with a journal and real links.
 
 
-def _book(home: Home, plan: Plan, journal: SqliteJournal, rows: int, tell: Tell) -> None:
-    """Book what the run will give away of this party's rows before it does; once, however often it is resumed."""
-    if journal.last_state() is not None:
-        tell("resuming a run that was interrupted")
-    if home.identity.name != plan.label_party.name:
-        book_held_out(home, plan, journal, rows)
+def take_part(
+    session: Session,
+    journal: SqliteJournal,
+    progress: AfterStep | None = None,
+    *,
+    signature: PlanSignature | None = None,
+    root: bytes | None = None,
+) -> RunRecord:
+    """Train from wherever the journal stands; returns when the peers have what they need, or do not ask for it.
+
+    Signatures are swapped before anything else. A test may have nobody to sign, and give the root of what is drawn.
+    """
+    _refuse_changed_data(session, journal)
+    folder = RunFolder(session.folder)
+    is_over = journal.fact(OVER) is not None
+    if journal.fact(PARTED) is not None:
+        journal.forget()
+        return folder.record()
+    # A run that is over draws nothing more, and its journal may have forgotten what it drew from.
+    draws = None if is_over else session.draws(journal, root=root)
+    started = time.perf_counter()
+    status = Status("train", noun=session.plan.step_nouns[0])
+    absurd = None
+    try:
+        # Whoever is over comes back only for a peer that died before its own end, and soon gives it up.
+        with session.meet(journal, status, session.lingering if is_over else None) as peers:
+            if draws is not None:
+                _agree(session, peers, signature)
+                participant = session.participant(peers, journal, draws)
+                party = SharesParty(participant, session.rows, _follow(status, progress))
+                scores = run_to_its_quality(party)
+                accepted = () if signature is None else signature.accepted
+                record, absurd = _filed(session, journal, party, scores, accepted)
+                folder.keep(replace(record, seconds=time.perf_counter() - started))
+                folder.settle()
+                journal.note(OVER, b"")
+            _leave(session, peers, journal)
+    except TransportError as error:
+        if not is_over:
+            raise
+        session.tell(f"the run was over already, and nobody asked for anything more ({error})")
+    # Only now, with the peers gone: what we think of our weights is not theirs to know.
+    if absurd is not None:
+        raise absurd
+    if journal.fact(PARTED) is not None:
+        journal.forget()
+    return folder.record()
+
+
+def give_up_the_late(journal: SqliteJournal) -> None:
+    """Erase what is kept for late peers: results stay here, but those peers can no longer finish the run."""
+    journal.note(PARTED, b"")
+    journal.forget()
+
+
+def _follow(status: Status, progress: AfterStep | None) -> AfterStep:
+    def follow(batch: Batch, steps: int) -> None:
+        status.step, status.steps = batch.step, steps
+        if progress is not None:
+            progress(batch, steps)
+
+    return follow
+
+
+def _leave(session: Session, peers: Peers, journal: SqliteJournal) -> None:
+    if late := peers.leave():
+        journal.note(LATE, ", ".join(late).encode())
+        session.tell(
+            f"{', '.join(late)}: did not confirm that it received everything; if it is still waiting, "
+            "run this command again"
+        )
+    else:
+        journal.note(PARTED, b"")
+
+
+def _agree(session: Session, peers: Peers, own: PlanSignature | None) -> None:
+    """Go on only once everybody has signed the plan."""
+    if own is None:
+        return
+    for name, signature in swap_signatures(peers.channels, own, session.plan).items():
+        RunFolder(session.folder).keep_signature(name, signature)
+
+
+def _filed(
+    session: Session, journal: SqliteJournal, party: SharesParty, scores: Vector | None, accepted: Sequence[str]
+) -> tuple[RunRecord, DivergenceError | None]:
+    """Write evidence and model part into the folder; returns the record, and what is wrong with it."""
+    folder, participant = RunFolder(session.folder), party.participant
+    part = party.model_part()
+    if session.keeping is not None:
+        session.keeping.close(journal, participant, part.to_json())
+    shown = party_record(session.plan, session.name, part, participant, party.noise_draws)
+    folder.make_party_folder(session.name)
+    folder.keep_columns(session.name, inputs_of(party.table))
+    part.save(folder.part_file(session.name))
+    record = run_record(session.plan, party.engine_name, participant.draws, [shown], party.training_rows, party.seed)
+    absurd = _divergence(party)
+    notes = record.notes if absurd is None else [*record.notes, str(absurd)]
+    alone = None if scores is None else weights_alone(party)
+    if scores is not None and alone is not None:
+        found, curves = judge_at_home(party, scores, alone)
+        held_out = [party.table.ids[row] for row in party.shard.held_out.tolist()]
+        keep_scores(folder, session.name, held_out, scores.tolist())
+        record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
+    record = replace(
+        record,
+        predicted_class="" if part.classes is None else str(part.classes[1]),
+        accepted_leaks="leaks" in accepted,
+        accepted_cheating="cheating" in accepted,
+        accepted_evidence="evidence" in accepted,
+    )
+    return replace(record, notes=notes, account=account_record(participant)), absurd
+
+
+def _divergence(party: SharesParty) -> DivergenceError | None:
+    """The reason why this party's result is unusable, if it is."""
+    try:
+        party.refuse_result()
+    except DivergenceError as error:
+        return error
+    return None
+
+
+def _refuse_changed_data(session: Session, journal: SqliteJournal) -> None:
+    """Refuse to resume with other rows than the run began with."""
+    digest = session.rows.digest()
+    found = journal.fact("data")
+    if found is None:
+        journal.note("data", digest)
+    elif found != digest:
+        raise DataError(
+            f"{session.name}: the rows, columns or labels have changed since this run started; restore them, or "
+            "start a new run"
+        )
+
+
+# What is said of a run that is over.
 
 
 def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:

@@ -9,11 +9,12 @@ import queue
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from itertools import combinations
 
 from plumbob import counting
+from plumbob.caller import IN_PYTHON, Caller, Outcome
 from plumbob.counting import counted
 from plumbob.data import Table, build_shard, steps_per_epoch
 from plumbob.data.encoder import encoded_width
@@ -32,12 +33,14 @@ from plumbob.net.frames import FRAME, MESSAGE
 from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.net.identity import Certificate, now
 from plumbob.net.wire import Timeouts
-from plumbob.party import signature
-from plumbob.party.home import Home
+from plumbob.party.given import GivenPlan, plan_argument, plan_of
+from plumbob.party.home import GivenHome, Home
+from plumbob.party.log import logged_verb
 from plumbob.party.rows import aligned_table, own_table, rows_kept_in, whole_table
 from plumbob.party.session import topic_of
 from plumbob.party.settings import SETTINGS_FILE
-from plumbob.party.training import largest_message
+from plumbob.party.signature import own_signature
+from plumbob.party.verbs.train import largest_message
 from plumbob.party.waiting import SECONDS_BETWEEN
 from plumbob.plan import Plan
 from plumbob.version import __version__
@@ -71,6 +74,30 @@ class Check:
         verdict = "problem" if not self.is_ok else "note   " if self.todo else "ok     "
         subject = f"{self.name} {self.peer}".strip()
         return f"{verdict}  {subject}: {self.found}{f'; {self.todo}' if self.todo else ''}"
+
+
+@logged_verb
+def doctor(
+    home: GivenHome,
+    plan: GivenPlan | None = None,
+    *,
+    peers: Sequence[str] = (),
+    wait: float = WAIT_SECONDS,
+    caller: Caller = IN_PYTHON,
+) -> Outcome:
+    """Make every check; each is told as soon as it is made, because peers may take their time."""
+    opened, agreed = Home.open(home), None if plan is None else plan_of(plan)
+    lines: list[str] = []
+    say = caller.say or lines.append
+    checks = []
+    for check in examine(opened, agreed, only=peers, seconds=wait, progress=caller.tell):
+        checks.append(check)
+        say(check.line)
+    is_ready = all(check.is_ok for check in checks)
+    step = next_step(opened, agreed, plan_argument(plan or "PLAN")) if is_ready else remedy(checks)
+    say(f"{'ready' if is_ready else 'not ready'}; {step}")
+    fields = {"ready": is_ready, "checks": [asdict(check) for check in checks], "next": step, "lines": lines}
+    return Outcome(fields, 0 if is_ready else 1)
 
 
 def examine(
@@ -110,7 +137,7 @@ def next_step(home: Home, plan: Plan | None, file: str) -> str:
     if not rows_kept_in(home.folder, plan):
         return f"next, on all sides at once: plumbob party align {file}"
     try:
-        signature.own_signature(home, plan)
+        own_signature(home, plan)
     except UnsafePlanError:
         return f"next, on all sides: plumbob party sign {file}"
     return f"next, on all sides at once: plumbob party train {file}"
@@ -294,83 +321,74 @@ def _gather(
 
 
 def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
-    reason = connector.why_not(peer.name)
-    if reason is not None:
+    """Why a peer did not come, as far as this side knows."""
+    doctor, waited = f"let {peer.name} type plumbob party doctor", counting.seconds(seconds)
+    if reason := connector.why_not(peer.name):
         # One about certificates says what to do itself.
-        calls = f"let {peer.name} type plumbob party doctor at the same time, or join it again with --address HOST:PORT"
-        return Check("connection", False, str(reason), "" if isinstance(reason, IdentityError) else calls, peer.name)
+        is_refused = isinstance(reason, IdentityError)
+        found, todo = str(reason), f"{doctor} at the same time, or join it again with --address HOST:PORT"
+        return Check("connection", False, found, "" if is_refused else todo, peer.name)
     if peer.address is None:
-        todo = (
-            f"let {peer.name} type plumbob party doctor, and try from there whether our port is reached: "
-            "firewall, port forwarding, `address` in the invitation"
-        )
-        return Check(
-            "connection", False, f"{peer.name} did not call within {counting.seconds(seconds)}", todo, peer.name
-        )
-    return Check(
-        "connection",
-        False,
-        f"no answer within {counting.seconds(seconds)}",
-        f"let {peer.name} type plumbob party doctor",
-        peer.name,
-    )
+        reached = "firewall, port forwarding, `address` in the invitation"
+        todo = f"{doctor}, and try from there whether our port is reached: {reached}"
+        return Check("connection", False, f"{peer.name} did not call within {waited}", todo, peer.name)
+    return Check("connection", False, f"no answer within {waited}", doctor, peer.name)
 
 
 def visited(connection: Connection, plan: Plan | None) -> list[Check]:
     """Run the checks on one connection, the same on both sides, and close it."""
-    checks = [Check("connection", True, "authenticated, TLS 1.3", "", connection.peer)]
+    checks = [Check("connection", True, "authenticated, TLS 1.3")]
     try:
         for check in _compare_greetings(connection, plan):
             checks.append(check)
     except (TransportError, ProtocolError) as error:
-        checks.append(Check("exchange", False, str(error), "run plumbob party doctor on both sides", connection.peer))
+        checks.append(Check("exchange", False, str(error), "run plumbob party doctor on both sides"))
     finally:
         connection.close()
-    return checks
+    return [replace(check, peer=connection.peer) for check in checks]
 
 
 def _compare_greetings(connection: Connection, plan: Plan | None) -> Iterator[Check]:
     ours = Greeting(purpose="doctor") if plan is None else topic_of(plan, "doctor")
     theirs = exchanged(connection, ours, EXCHANGE_SECONDS)
     skew = theirs.clock - time.time()
-    yield _version(theirs, connection.peer)
+    yield _version(theirs)
     yield _clock(skew, connection.peer)
-    yield _plan(ours, theirs, connection.peer)
+    yield _plan(ours, theirs)
     yield _size(connection, _tried_size(plan), ours, theirs)
 
 
-def _version(theirs: Greeting, peer: str) -> Check:
+def _version(theirs: Greeting) -> Check:
     if theirs.plumbob == __version__:
-        return Check("version", True, f"plumbob {__version__}, protocol {VERSION} on both sides", "", peer)
+        return Check("version", True, f"plumbob {__version__}, protocol {VERSION} on both sides")
     found = f"plumbob {__version__} here, {theirs.plumbob} there"
-    return Check("version", False, found, f"install plumbob {__version__} there, or their version here", peer)
+    return Check("version", False, found, f"install plumbob {__version__} there, or their version here")
 
 
 def _clock(skew: float, peer: str) -> Check:
+    apart = counting.seconds(round(abs(skew), 1))
     if abs(skew) <= CLOCK_SECONDS:
-        return Check("clock", True, f"{counting.seconds(round(abs(skew), 1))} apart", "", peer)
-    way = "ahead of" if skew > 0 else "behind"
-    found = f"{peer}'s clock is {counting.seconds(round(abs(skew), 1))} {way} ours"
-    return Check("clock", False, found, "synchronise the wrong clock (timedatectl set-ntp true)", peer)
+        return Check("clock", True, f"{apart} apart")
+    found = f"{peer}'s clock is {apart} {'ahead of' if skew > 0 else 'behind'} ours"
+    return Check("clock", False, found, "synchronise the wrong clock (timedatectl set-ntp true)")
 
 
-def _plan(ours: Greeting, theirs: Greeting, peer: str) -> Check:
+def _plan(ours: Greeting, theirs: Greeting) -> Check:
     if ours.plan == theirs.plan:
-        return Check("plan", True, f"the same, {ours.plan[:12]}" if ours.plan else "none named here or there", "", peer)
+        return Check("plan", True, f"the same, {ours.plan[:12]}" if ours.plan else "none named here or there")
     if not ours.plan or not theirs.plan:
-        here = "there only" if theirs.plan else "here only"
-        return Check("plan", False, f"named {here}", "type plumbob party doctor PLAN on both sides", peer)
-    found = plan_difference(ours, theirs)
-    return Check("plan", False, found, "compare plumbob plan show PLAN, and use one file on both sides", peer)
+        only = "there only" if theirs.plan else "here only"
+        return Check("plan", False, f"named {only}", "type plumbob party doctor PLAN on both sides")
+    todo = "compare plumbob plan show PLAN, and use one file on both sides"
+    return Check("plan", False, plan_difference(ours, theirs), todo)
 
 
 def _size(connection: Connection, size: int, ours: Greeting, theirs: Greeting) -> Check:
     """Send one message of the longest size each way, and confirm that it came."""
-    peer = connection.peer
     if theirs.purpose != "doctor":
-        return Check("size", True, f"not tried, {peer} is waiting in plumbob party {theirs.purpose}", "", peer)
+        return Check("size", True, f"not tried, {connection.peer} is waiting in plumbob party {theirs.purpose}")
     if ours.plan != theirs.plan:
-        return Check("size", True, "not tried, as the plans differ", "", peer)
+        return Check("size", True, "not tried, as the plans differ")
     began = time.monotonic()
     connection.send(MESSAGE_HEAD, bytes(size))
     came = connection.receive(EXCHANGE_SECONDS)
@@ -381,8 +399,8 @@ def _size(connection: Connection, size: int, ours: Greeting, theirs: Greeting) -
         is_whole = False
     found = f"a message of {counting.size(size)} each way in {counting.seconds(time.monotonic() - began)}"
     if is_whole:
-        return Check("size", True, found, "", peer)
-    return Check("size", False, f"{found} did not arrive whole", "is a proxy or a gateway in between?", peer)
+        return Check("size", True, found)
+    return Check("size", False, f"{found} did not arrive whole", "is a proxy or a gateway in between?")
 
 
 def _tried_size(plan: Plan | None) -> int:
