@@ -9,8 +9,16 @@ import pytest
 from plumbob import party
 from plumbob.errors import DataError, IdentityError, JournalError, TransportError
 from plumbob.party.home import Home
-from plumbob.party.plan_runs import SHORT as CHARACTERS
-from plumbob.party.plan_runs import PlanRuns, beginnings, make_run_folder, one_session, open_journal
+from plumbob.party.runs import SHORT as CHARACTERS
+from plumbob.party.runs import (
+    beginnings,
+    finished_run,
+    make_run_folder,
+    make_session_folder,
+    one_session,
+    open_journal,
+    open_run,
+)
 from plumbob.party.scores import refuse_unwritable
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Plan
@@ -41,52 +49,50 @@ def begun(run: RunFolder, *facts: str) -> None:
 
 def test_a_plan_is_run_once(home: Home) -> None:
     """A finished run is never replaced, and gives the model for predictions; before, there is none."""
-    runs = PlanRuns(home, PLAN)
     with pytest.raises(DataError, match="plumbob party train PLAN"):
-        runs.finished_run()
-    run = runs.open_run(is_new=False)
+        finished_run(home, PLAN)
+    run = open_run(home, PLAN, is_new=False)
     assert run.path.name == SHORT
     run.save_record(unfinished_record(PLAN, 40, "running"))
     with pytest.raises(DataError, match="plumbob party train PLAN"):
-        runs.finished_run()
+        finished_run(home, PLAN)
     run.save_record(unfinished_record(PLAN, 40, FINISHED))
-    assert runs.finished_run() == runs.open_run(is_new=False) == run
+    assert finished_run(home, PLAN) == open_run(home, PLAN, is_new=False) == run
     with pytest.raises(DataError, match="has finished; a plan is run once: change its title"):
-        runs.open_run(is_new=True)
+        open_run(home, PLAN, is_new=True)
     assert run.record().is_finished
 
 
 def test_a_run_without_a_result_begins_again_in_its_folder(home: Home) -> None:
     """Its journal is gone, its evidence is kept, and it is counted if a peer was met."""
-    runs = PlanRuns(home, PLAN)
     for number, facts in enumerate(((), ("run/features",), (), ("run/features",))):
-        run = runs.open_run(is_new=number > 0)
+        run = open_run(home, PLAN, is_new=number > 0)
         begun(run, *facts)
         (run.path / "evidence").mkdir()
         (run.path / "evidence" / "head.json").write_text(str(number))
-    run = runs.open_run(is_new=True)
+    run = open_run(home, PLAN, is_new=True)
     assert run.path.name == SHORT
     assert beginnings(run) == 3
     kept = sorted((run.path / "earlier").glob("*/evidence/head.json"))
     assert [file.read_text() for file in kept] == ["1", "3"]
     assert not run.journal_file.exists()
     with open_journal(run.path), pytest.raises(JournalError, match="another process"):
-        runs.open_run(is_new=True)
+        open_run(home, PLAN, is_new=True)
 
 
 def test_a_plan_whose_hash_begins_alike_is_another_plan(home: Home) -> None:
     """Two plans with the same first digits cost seconds to find: one of them must not use the other's run or limits."""
-    runs, other = PlanRuns(home, PLAN), PLAN.replace(title="another", most_rows=10**6)
+    other = PLAN.replace(title="another", most_rows=10**6)
     place = make_run_folder(home.runs / SHORT)
     (place / "plan.toml").write_text(other.to_toml(), encoding="utf-8")
-    for use in (partial(runs.open_run, is_new=False), runs.finished_run):
+    for use in (partial(open_run, home, PLAN, is_new=False), partial(finished_run, home, PLAN)):
         with pytest.raises(DataError, match="holds a run of another plan whose hash begins like this one's"):
             use()
 
 
 def test_a_second_session_leaves_the_first_one_alone(home: Home) -> None:
     """It is refused while the first is at work; what the first kept is gone when that ends."""
-    place = PlanRuns(home, PLAN).make_prediction_folder()
+    place = make_session_folder(home, PLAN, "predict")
     with one_session(place) as first:
         first.note("kept", b"1")
         with pytest.raises(JournalError, match="another process"), one_session(place):
@@ -136,10 +142,10 @@ def test_an_alignment_leaves_no_folder(unaligned: Organisations) -> None:
 
 def test_a_record_that_cannot_be_read_hides_no_other_run(home: Home) -> None:
     """`party status` names every run, also beside one of another version."""
-    damaged = PlanRuns(home, PLAN).open_run(is_new=False)
+    damaged = open_run(home, PLAN, is_new=False)
     damaged.record_file.write_text("{}")
     other = PLAN.replace(title="another")
-    good = PlanRuns(home, other).open_run(is_new=False)
+    good = open_run(home, other, is_new=False)
     good.keep(unfinished_record(other, 40, FINISHED))
     named = "(named after its plan's hash)"
     assert set(party.status(home).lines) == {

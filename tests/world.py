@@ -44,10 +44,10 @@ from plumbob.net.identity import Identity
 from plumbob.net.wire import Timeouts
 from plumbob.party import prediction, replay
 from plumbob.party import session as sessions
-from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.evidence import FOLDER as EVIDENCE
 from plumbob.party.evidence import Keeping
 from plumbob.party.ledger import RowBudget, SpendingLedger
+from plumbob.party.row_count import AnsweredRows
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.session import ConnectorFor, peers_of, topic_of
 from plumbob.party.signature import PlanSignature

@@ -28,7 +28,7 @@ from plumbob.party import gate
 from plumbob.party.gate import Expected, kept_statement, reasons_to_wait
 from plumbob.party.home import Home
 from plumbob.party.opened_evidence import OpenedEvidence
-from plumbob.party.plan_runs import PlanRuns
+from plumbob.party.runs import finished_run
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.statements import FORMAT, SignedStatement, sign_statement, write_statement
 from plumbob.party.verbs import serve
@@ -279,7 +279,7 @@ def test_an_honest_run_vouches_for_no_other(fresh: Kept, statement: dict[str, An
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(train, fresh.tables))
     home = home_of(fresh)
-    run = PlanRuns(home, other).finished_run()
+    run = finished_run(home, other)
     with pytest.raises(ScoresWaitError, match="wait for the statement of label's auditor"):
         gate.refuse_before_replay(home, other, run)
     shutil.copy(kept_statement(run_of(fresh), "label"), kept_statement(run, "label"))

@@ -16,8 +16,8 @@ from plumbob.errors import DataError, PlanError, PlumbobError, RemoteProtocolErr
 from plumbob.party import proposal
 from plumbob.party.evidence import FOLDER, SESSIONS
 from plumbob.party.home import Home
-from plumbob.party.kept_seals import FOLDER as SEALS
 from plumbob.party.sealing import PUBLIC_FILE
+from plumbob.party.seals import FOLDER as SEALS
 from plumbob.plan import Plan
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.prediction import Asker

@@ -21,8 +21,8 @@ from plumbob.data.tables import Column
 from plumbob.errors import DataError, JournalError, PlumbobError, SettingsError
 from plumbob.net.identity import Identity
 from plumbob.party import evidence, prediction, replay, sealing
-from plumbob.party.kept_numbers import follows, is_same_part, shapes
 from plumbob.party.opened_evidence import OpenedEvidence
+from plumbob.party.replay_rules import follows, is_same_part, shapes
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import MessageSigner
 from plumbob.party.statements import (

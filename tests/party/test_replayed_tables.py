@@ -16,7 +16,7 @@ from plumbob.data.encoder import FittedColumns, with_columns
 from plumbob.data.tables import Column
 from plumbob.errors import DataError
 from plumbob.party.evidence import packed_table, unpacked_table
-from plumbob.party.kept_numbers import exceeded_limit, impossible_in
+from plumbob.party.replay_rules import exceeded_limit, impossible_in
 from plumbob.plan import Plan
 from plumbob.protocol.shares.training import SharesParty
 from tests.party.kept import accountable

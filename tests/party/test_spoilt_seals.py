@@ -14,7 +14,7 @@ import pytest
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.net import Data, Link
 from plumbob.party import evidence
-from plumbob.party.kept_seals import FOLDER
+from plumbob.party.seals import FOLDER
 from plumbob.party.statements import sign_statement, statement_mistakes, write_statement
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan

@@ -20,8 +20,8 @@ from plumbob.errors import ROOM_ADVICE
 from plumbob.lab.audit.again import in_clear
 from plumbob.lab.simulate import Run
 from plumbob.lab.simulate import train as simulate
-from plumbob.party.answered_rows import AnsweredRows
 from plumbob.party.ledger import SpendingLedger
+from plumbob.party.row_count import AnsweredRows
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.shares.shape import WEIGHT_BITS

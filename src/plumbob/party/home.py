@@ -12,7 +12,7 @@
       answered/           how many rows of a plan were answered: HASH.json
       ledger.db           what runs have spent of each row
       log.jsonl           what this party did, one JSON object per line (`plumbob.party.log`)
-      runs/               see `plumbob.party.plan_runs`
+      runs/               see `plumbob.party.runs`
 
 All files are the owner's alone. Nothing in it is shared but the certificate and the address, by an invitation.
 """

@@ -27,8 +27,8 @@ from typing import Any, ParamSpec
 
 from plumbob.caller import Outcome
 from plumbob.errors import PlumbobError, PrivacyError, ProtocolError, TransportError
-from plumbob.party.given import GivenPlan, plan_of
 from plumbob.party.home import folder_of
+from plumbob.party.joint_plan import GivenPlan, plan_of
 from plumbob.party.settings import SETTINGS_FILE, read_settings
 from plumbob.plan import Plan
 

@@ -12,8 +12,8 @@ from plumbob.arrays import Vector
 from plumbob.caller import Progress
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError
-from plumbob.party.answered_rows import AnsweredRows, row_limit
-from plumbob.party.kept_seals import SealKeeper
+from plumbob.party.row_count import AnsweredRows, row_limit
+from plumbob.party.seals import SealKeeper
 from plumbob.party.session import ROOM, Session
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal

@@ -34,9 +34,9 @@ from plumbob.errors import BudgetExceededError, DataError, EngineError, PlumbobE
 from plumbob.net import Data
 from plumbob.net.identity import Certificate
 from plumbob.party.evidence import FOLDER, HEAD, read_head
-from plumbob.party.kept_numbers import exceeded_limit, follows, impossible_in, is_same_part, shapes
 from plumbob.party.opened_evidence import OpenedEvidence, SignedPlaces, signed_places
 from plumbob.party.prediction import Brought, replay_prediction
+from plumbob.party.replay_rules import exceeded_limit, follows, impossible_in, is_same_part, shapes
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
 from plumbob.party.statements import FORMAT

@@ -33,9 +33,9 @@ from plumbob.errors import (
 from plumbob.net import Connection
 from plumbob.net.greeting import Greeting, Purpose
 from plumbob.net.reliable import ReliableLink
-from plumbob.party.given import refuse_strangers
 from plumbob.party.home import Home
-from plumbob.party.kept_seals import SealKeeper
+from plumbob.party.joint_plan import refuse_strangers
+from plumbob.party.seals import SealKeeper
 from plumbob.party.signature import MessageSigner
 from plumbob.party.waiting import Status, Waiting, kept_up_to_date
 from plumbob.plan import Plan

@@ -10,8 +10,8 @@ import msgspec
 from plumbob.errors import DataError, IdentityError
 from plumbob.net.identity import write_over
 from plumbob.party.evidence import FOLDER, HEAD, SESSIONS, read_head
-from plumbob.party.kept_seals import seals_in
 from plumbob.party.sealing import Auditor, AuditorKeys
+from plumbob.party.seals import seals_in
 from plumbob.plan import Plan
 from plumbob.protocol.account import Seal
 from plumbob.run_folder import RunFolder

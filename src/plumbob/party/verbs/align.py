@@ -9,10 +9,9 @@ from plumbob.crypto.ristretto import POINT_BYTES
 from plumbob.data.ids import USUAL_OVERLAP, PackedIds, ids_in_words
 from plumbob.data.same_rows import remarks_on_ids
 from plumbob.errors import DataError
-from plumbob.party.given import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
+from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
-from plumbob.party.plan_runs import PlanRuns, one_session
 from plumbob.party.rows import (
     checked_list_name,
     keep_aligned,
@@ -20,6 +19,7 @@ from plumbob.party.rows import (
     own_ids,
     own_table,
 )
+from plumbob.party.runs import make_session_folder, one_session
 from plumbob.party.session import Session, session_at
 from plumbob.party.waiting import Status
 from plumbob.protocol.alignment import CHUNK, MOST_IDS, Alignment, AlignmentParty, GoOn
@@ -58,7 +58,7 @@ def align(
     for remark in remarks_on_ids(table):
         tell(remark)
     del table
-    place = PlanRuns(opened, agreed).make_alignment_folder(name)
+    place = make_session_folder(opened, agreed, "align", name)
     session = session_at(
         opened,
         agreed,

@@ -33,8 +33,8 @@ from plumbob.net.frames import FRAME, MESSAGE
 from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
 from plumbob.net.identity import Certificate, now
 from plumbob.net.wire import Timeouts
-from plumbob.party.given import GivenPlan, plan_argument, plan_of
 from plumbob.party.home import GivenHome, Home
+from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of
 from plumbob.party.log import logged_verb
 from plumbob.party.rows import aligned_table, own_table, rows_kept_in, whole_table
 from plumbob.party.session import topic_of

@@ -17,14 +17,14 @@ from plumbob.data import Table, held_out_rows, read_table
 from plumbob.errors import DataError, PeerAwayError, PlumbobError, ScoresWaitError
 from plumbob.model.logistic import fit_logistic
 from plumbob.party import prediction
-from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
 from plumbob.party.gate import refuse_before_replay
-from plumbob.party.given import GivenPlan, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
+from plumbob.party.joint_plan import GivenPlan, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
-from plumbob.party.plan_runs import PlanRuns, one_session
+from plumbob.party.row_count import AnsweredRows, row_limit
 from plumbob.party.rows import aligned_before, aligned_table, checked_list_name, ids_only
+from plumbob.party.runs import finished_run, make_session_folder, one_session
 from plumbob.party.scores import (
     keep_scores,
     known_scores,
@@ -109,7 +109,7 @@ def predict(
 def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, tell: Tell) -> Result:
     """Ask for scores, as the label party; with labels of test rows, by id, also say how good the scores are."""
     refuse_strangers(home, plan)
-    run = PlanRuns(home, plan).finished_run()
+    run = finished_run(home, plan)
     part = ModelPart.load(run.part_file(home.identity.name))
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
@@ -159,7 +159,7 @@ def answer_once(
 ) -> Result:
     """Answer one session about the list of this name, as a feature party."""
     refuse_strangers(home, plan)
-    run = PlanRuns(home, plan).finished_run()
+    run = finished_run(home, plan)
     # First: while scores are shut, no query is taken and no table is read.
     turn_away_until_replayed(home, plan, name, tell, meeting)
     part = ModelPart.load(run.part_file(home.identity.name))
@@ -188,7 +188,7 @@ def answer_once(
 def turn_away_until_replayed(home: Home, plan: Plan, name: str, tell: Tell, meeting: float | None) -> None:
     """Raise ScoresWaitError while this plan's scores are shut here, once the label party has been told so."""
     try:
-        refuse_before_replay(home, plan, PlanRuns(home, plan).finished_run())
+        refuse_before_replay(home, plan, finished_run(home, plan))
     except ScoresWaitError as error:
         tell(str(error))
         session = _session(home, plan, None, name, SECONDS_FOR_PEERS if meeting is None else meeting, tell)
@@ -199,12 +199,11 @@ def turn_away_until_replayed(home: Home, plan: Plan, name: str, tell: Tell, meet
 
 def _session(home: Home, plan: Plan, table: Table | None, name: str, meeting: float | None, tell: Tell) -> Session:
     """This party's place in a session about the list of this name; without a table it only turns its peers away."""
-    runs = PlanRuns(home, plan)
-    place, largest = runs.make_prediction_folder(), prediction.largest_message(plan)
+    place, largest = make_session_folder(home, plan, "predict"), prediction.largest_message(plan)
     session = session_at(
         home, plan, "predict", table=table, folder=place, largest_message=largest, tell=tell, list_name=name
     )
-    return replace(session, finished_run=runs.finished_run().path, meeting=meeting)
+    return replace(session, finished_run=finished_run(home, plan).path, meeting=meeting)
 
 
 def _known_in_words(rows: int) -> list[str]:
@@ -322,7 +321,7 @@ def _test_labels(home: Home, plan: Plan, wanted: Wanted, test: str | Path) -> di
     """The labels by id, at the label party; read first, so that a file without any is refused before peers come."""
     if wanted.name or wanted.data is not None or wanted.ids:
         raise DataError("--test goes without --name, --data and --ids: all rows of that file are aligned and judged")
-    run = PlanRuns(home, plan).finished_run()
+    run = finished_run(home, plan)
     if home.identity.name != plan.label_party.name:
         return None
     reading = replace(ids_only(home), positive=home.settings.reading.positive)

@@ -18,14 +18,14 @@ from plumbob.data.encoder import choices_of
 from plumbob.data.summary import summarise
 from plumbob.errors import PlanError
 from plumbob.party.evidence import evidence_bytes
-from plumbob.party.given import refuse_study
 from plumbob.party.home import GivenHome, Home
+from plumbob.party.joint_plan import refuse_study
 from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
 from plumbob.party.log import logged_verb
-from plumbob.party.plan_runs import open_journal
 from plumbob.party.proposal import DraftFor, Proposal
 from plumbob.party.proposal import propose as propose_to_peers
 from plumbob.party.rows import whole_table
+from plumbob.party.runs import open_journal
 from plumbob.party.settings import HomeSettings
 from plumbob.plan import Party, Plan
 from plumbob.plan.encodings import DraftedEncoding, TableSize, suggested_keys

@@ -19,8 +19,8 @@ from plumbob.errors import DataError, IdentityError, SettingsError
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.gate import kept_statement
 from plumbob.party.home import RUNS, GivenHome, Home
-from plumbob.party.plan_runs import beginnings, is_met
 from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
+from plumbob.party.runs import beginnings, is_met
 from plumbob.party.signature import verify_message
 from plumbob.party.statements import plan_in, read_statement, sealed_by, statement_mistakes
 from plumbob.plan import Plan, in_words

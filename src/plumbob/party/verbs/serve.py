@@ -12,8 +12,8 @@ from pathlib import Path
 from plumbob.caller import IN_PYTHON, Caller, Outcome, Tell
 from plumbob.counting import counted
 from plumbob.errors import BudgetExceededError, CryptoError, DataError, ProtocolError, ScoresWaitError, TransportError
-from plumbob.party.given import GivenPlan, plan_of
 from plumbob.party.home import GivenHome, Home
+from plumbob.party.joint_plan import GivenPlan, plan_of
 from plumbob.party.log import facts_of, logged, logged_verb
 from plumbob.party.rows import checked_list_name, names_kept
 from plumbob.party.verbs.predict import answer_once, turn_away_until_replayed

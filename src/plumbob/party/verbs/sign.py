@@ -8,8 +8,8 @@ from plumbob.caller import Outcome
 from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.evidence import auditor_for
-from plumbob.party.given import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
+from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
 from plumbob.party.rows import rows_kept_in
 from plumbob.plan import Plan, unready_evidence

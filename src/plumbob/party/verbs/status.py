@@ -6,11 +6,11 @@ from pathlib import Path
 
 from plumbob.caller import Outcome
 from plumbob.errors import DataError, JournalError, PlanError
-from plumbob.party.answered_rows import AnsweredRows, row_limit
 from plumbob.party.evidence import HEAD
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.log import logged_verb
-from plumbob.party.plan_runs import is_met, journal_contents, open_journal
+from plumbob.party.row_count import AnsweredRows, row_limit
+from plumbob.party.runs import is_met, journal_contents, open_journal
 from plumbob.party.verbs.train import LATE, OVER, PARTED
 from plumbob.party.waiting import Status, read_status
 from plumbob.protocol.journal import JournalContents

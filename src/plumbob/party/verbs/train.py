@@ -14,12 +14,12 @@ from plumbob.data import Batch
 from plumbob.data.cells import inputs_of
 from plumbob.errors import DataError, DivergenceError, TransportError
 from plumbob.party import receipts
-from plumbob.party.answered_rows import AnsweredRows, book_held_out, row_limit
-from plumbob.party.given import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.home import GivenHome, Home
+from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
-from plumbob.party.plan_runs import RUN_ONCE, PlanRuns, beginnings, open_journal
+from plumbob.party.row_count import AnsweredRows, book_held_out, row_limit
 from plumbob.party.rows import aligned_table
+from plumbob.party.runs import RUN_ONCE, beginnings, open_journal, open_run
 from plumbob.party.scores import keep_scores, quality_in_words
 from plumbob.party.session import ROOM, Peers, Session, session_at
 from plumbob.party.signature import PlanSignature, own_signature, swap_signatures
@@ -57,7 +57,7 @@ def train(home: GivenHome, plan: GivenPlan, *, new: bool = False, caller: Caller
     opened, agreed = Home.open(home), plan_of(plan)
     refuse_strangers(opened, agreed)
     signature, table = own_signature(opened, agreed), aligned_table(opened, agreed)
-    run, rows = PlanRuns(opened, agreed).open_run(new), len(table)
+    run, rows = open_run(opened, agreed, new), len(table)
     session = session_at(
         opened,
         agreed,

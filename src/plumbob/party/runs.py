@@ -13,8 +13,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from plumbob.errors import DataError, JournalError
 from plumbob.net.identity import make_private_folder
@@ -28,52 +29,41 @@ SHORT = 12  # Characters of a plan's hash in a folder's name.
 EARLIER = "earlier"
 LOCK = "journal.lock"
 RUN_ONCE = "a plan is run once: change its title for another run, and sign it again"
-ENDED_EARLY = ("interrupted", "failed")
 
 
-@dataclass(frozen=True)
-class PlanRuns:
-    """Finds the folders of one plan's run and sessions; most methods make none."""
+def _run_of(home: Home, plan: Plan) -> RunFolder:
+    """The plan's run, begun or not; DataError where another plan's lies there."""
+    run = RunFolder(home.runs / plan.hash()[:SHORT])
+    if run.plan_file.exists() and Plan.load(run.plan_file).hash() != plan.hash():
+        raise DataError(
+            f"{run.path}: holds a run of another plan whose hash begins like this one's, which does not happen by "
+            "chance; use the plan that was signed, and ask whoever sent this one"
+        )
+    return run
 
-    home: Home
-    plan: Plan
 
-    @property
-    def run(self) -> RunFolder:
-        """The plan's run, begun or not."""
-        run = RunFolder(self.home.runs / self._short)
-        if run.plan_file.exists() and Plan.load(run.plan_file).hash() != self.plan.hash():
-            raise DataError(
-                f"{run.path}: holds a run of another plan whose hash begins like this one's, which does not happen by "
-                "chance; use the plan that was signed, and ask whoever sent this one"
-            )
-        return run
+def open_run(home: Home, plan: Plan, is_new: bool) -> RunFolder:
+    """The plan's run, made if it was never begun; with `is_new` it begins again. A finished run is refused."""
+    run = _run_of(home, plan)
+    make_run_folder(run.path)
+    if is_new:
+        if run.is_finished():
+            raise DataError(f"{run.path}: this plan's run has finished; {RUN_ONCE}")
+        set_beginning_aside(run)
+    return run
 
-    def open_run(self, is_new: bool) -> RunFolder:
-        """The plan's run, made if it was never begun; with `is_new` it begins again. A finished run is refused."""
-        run = self.run
-        make_run_folder(run.path)
-        if is_new:
-            if run.is_finished():
-                raise DataError(f"{run.path}: this plan's run has finished; {RUN_ONCE}")
-            set_beginning_aside(run)
-        return run
 
-    def finished_run(self) -> RunFolder:
-        """The run, once it has finished; DataError before."""
-        if not self.run.is_finished():
-            raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
-        return self.run
+def finished_run(home: Home, plan: Plan) -> RunFolder:
+    """The run, once it has finished; DataError before."""
+    run = _run_of(home, plan)
+    if not run.is_finished():
+        raise DataError("no finished run of this plan here; run: plumbob party train PLAN")
+    return run
 
-    def make_alignment_folder(self, list_name: str) -> Path:
-        return make_run_folder(self.home.runs / f"align-{self._short}{f'.{list_name}' if list_name else ''}")
 
-    def make_prediction_folder(self) -> Path:
-        return make_run_folder(self.home.runs / f"predict-{self._short}")
-
-    @property
-    def _short(self) -> str:
-        return self.plan.hash()[:SHORT]
+def make_session_folder(home: Home, plan: Plan, purpose: Literal["align", "predict"], list_name: str = "") -> Path:
+    """The folder of a session that leaves nothing behind, made if it is not there."""
+    return make_run_folder(home.runs / f"{purpose}-{plan.hash()[:SHORT]}{f'.{list_name}' if list_name else ''}")
 
 
 def set_beginning_aside(run: RunFolder) -> None:

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from plumbob.crypto.lattice.layout import ENTRY_BITS
-from plumbob.party.kept_numbers import exceeded_limit, follows
+from plumbob.party.replay_rules import exceeded_limit, follows
 from plumbob.plan import Plan
 
 ROWS = 50
