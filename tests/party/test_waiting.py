@@ -75,8 +75,8 @@ class Nobody:
 
 def test_it_is_said_again_and_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line is soon forgotten: until the end there is another one every few seconds."""
-    monkeypatch.setattr(waiting, "SECONDS_BEFORE", 0.01)
-    monkeypatch.setattr(waiting, "SECONDS_BETWEEN", 0.01)
+    for name in ("SECONDS_BETWEEN_LOOKS", "SECONDS_BEFORE", "SECONDS_BETWEEN"):
+        monkeypatch.setattr(waiting, name, 0.01)
     lines: list[str] = []
     journal = SqliteJournal(tmp_path / "journal.db")
     meeting = Meeting(

@@ -37,7 +37,7 @@ from plumbob.party.home import Home
 from plumbob.party.joint_plan import refuse_strangers
 from plumbob.party.seals import SealKeeper
 from plumbob.party.signature import MessageSigner
-from plumbob.party.waiting import Status, Waiting, kept_up_to_date
+from plumbob.party.waiting import Status, Waiting, watched
 from plumbob.plan import Plan
 from plumbob.plan.file import marks_of
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
@@ -118,15 +118,14 @@ class Meeting:
         links = {peer: _link(self.topic, peer, journal, self.tell) for peer in self.peers}
         channels = {peer: Channel(peer, link, seconds, journal) for peer, link in links.items()}
         connector = self.connector_for(lambda connection: links[connection.peer].attach(connection))
-        with kept_up_to_date(self.folder, status or Status(self.topic.purpose), links, channels):
-            connector.open()
-            waiting = Waiting(links, channels, seconds, time.monotonic(), to_come, connector.why_not)
+        connector.open()
+        waiting = Waiting(links, channels, seconds, time.monotonic(), to_come, connector.why_not)
+        with watched(self.folder, status or Status(self.topic.purpose), waiting, self.tell):
             try:
-                with waiting.told(self.tell):
-                    for peer, run in _met(links, connector, to_come).items():
-                        # Before anything is sent: a peer that loses its journal later must not pass for the same.
-                        journal.note(f"{MET}{peer}", run.encode())
-                    yield Peers(channels, links)
+                for peer, run in _met(links, connector, to_come).items():
+                    # Before anything is sent: a peer that loses its journal later must not pass for the same.
+                    journal.note(f"{MET}{peer}", run.encode())
+                yield Peers(channels, links)
             except BaseException as error:
                 if words := _words_for_peers(error, self.topic):
                     for link in links.values():

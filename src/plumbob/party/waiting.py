@@ -1,12 +1,11 @@
 """A party's progress and whom it waits for: in a small file for other processes, and in sentences every few seconds."""
 
-import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -18,9 +17,9 @@ from plumbob.net.reliable import ReliableLink
 from plumbob.protocol.channel import Channel
 from plumbob.run_folder import RunFolder
 
-SECONDS_BETWEEN_FILES = 1.0
+SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_BEFORE = 2.0  # Of silence: most waits are shorter.
-SECONDS_BETWEEN = 5.0
+SECONDS_BETWEEN = 5.0  # From one sentence to the next.
 CALCULATING_SECONDS = 10.0  # A peer that is there and works is left alone for this long.
 
 
@@ -43,7 +42,7 @@ class Status:
     @property
     def is_alive(self) -> bool:
         """Whether the process that wrote the file is still writing."""
-        return time.time() - self.written < 5 * SECONDS_BETWEEN_FILES
+        return time.time() - self.written < 5 * SECONDS_BETWEEN_LOOKS
 
     def sentence(self) -> str:
         reached = f"{self.noun} {self.step} of {self.steps}" if self.steps else f"before the first {self.noun}"
@@ -57,50 +56,12 @@ class Status:
         return f"{where}; calculating"
 
 
-@contextmanager
-def kept_up_to_date(
-    folder: Path, status: Status, links: Mapping[str, ReliableLink], channels: Mapping[str, Channel]
-) -> Iterator[None]:
-    """Write the file now and every second until the end."""
-    file = RunFolder(folder).status_file
-
-    def write(now: float) -> None:
-        _take(status, links, channels)
-        _write(file, status, now)
-
-    write(time.time())
-    try:
-        with _repeated("status", lambda: write(time.time()), SECONDS_BETWEEN_FILES, SECONDS_BETWEEN_FILES):
-            yield
-    finally:
-        # Long ago: nobody is at work any more.
-        write(0.0)
-
-
 def read_status(folder: Path) -> Status | None:
     """What the last process wrote; None if there is nothing that can be read."""
     try:
         return msgspec.json.decode(RunFolder(folder).status_file.read_bytes(), type=Status)
     except (OSError, msgspec.DecodeError):
         return None
-
-
-def _take(status: Status, links: Mapping[str, ReliableLink], channels: Mapping[str, Channel]) -> None:
-    """Note who is connected, and whose message is awaited."""
-    status.connected = [peer for peer, link in links.items() if link.is_connected]
-    status.absent = [peer for peer in links if peer not in status.connected]
-    waits = [(peer, *channel.waiting_for) for peer, channel in channels.items() if channel.waiting_for is not None]
-    status.waiting_for = f"{waits[0][0]}'s {waits[0][1]}" if waits else ""
-    status.waiting_seconds = time.monotonic() - waits[0][2] if waits else 0.0
-
-
-def _write(file: Path, status: Status, now: float) -> None:
-    status.written = now
-    draft = file.with_suffix(".draft")
-    # A disk that is full stops the run at its journal, not here.
-    with suppress(OSError):
-        draft.write_text(json.dumps(asdict(status)), encoding="utf-8")
-        draft.replace(file)
 
 
 @dataclass(frozen=True)
@@ -140,33 +101,42 @@ class Waiting:
             return f"{peer} is not connected; waiting for it to come back, {passed} (it resumes by the same command)"
         return f"waiting for {peer}'s {message}, {passed}" if now - since >= CALCULATING_SECONDS else ""
 
-    @contextmanager
-    def told(self, tell: Tell) -> Iterator[None]:
-        """Tell it every few seconds until the end."""
-
-        def watch() -> None:
-            if sentence := self.sentence(time.monotonic()):
-                tell(sentence)
-
-        with _repeated("waiting", watch, SECONDS_BEFORE, SECONDS_BETWEEN):
-            yield
-
 
 @contextmanager
-def _repeated(name: str, act: Callable[[], None], before: float, between: float) -> Iterator[None]:
-    """Act again and again, from a separate thread, until the end; first after other seconds than later."""
-    ended = threading.Event()
+def watched(folder: Path, status: Status, waiting: Waiting, tell: Tell) -> Iterator[None]:
+    """Until the end, from a thread of its own: the status file every second, and a sentence every few seconds."""
+    file, ended = RunFolder(folder).status_file, threading.Event()
 
-    def repeat() -> None:
-        pause = before
-        while not ended.wait(pause):
-            act()
-            pause = between
+    def watch() -> None:
+        silent_until = time.monotonic() + SECONDS_BEFORE
+        while not ended.wait(SECONDS_BETWEEN_LOOKS):
+            _write(file, status, waiting, time.time())
+            if (now := time.monotonic()) >= silent_until and (sentence := waiting.sentence(now)):
+                tell(sentence)
+                silent_until = now + SECONDS_BETWEEN
 
-    thread = threading.Thread(target=repeat, name=name, daemon=True)
+    _write(file, status, waiting, time.time())
+    thread = threading.Thread(target=watch, name="watch", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join()
+        # Long ago: nobody is at work any more.
+        _write(file, status, waiting, 0.0)
+
+
+def _write(file: Path, status: Status, waiting: Waiting, now: float) -> None:
+    """Note who is connected and whose message is awaited, and write it in one move."""
+    status.connected = [peer for peer, link in waiting.links.items() if link.is_connected]
+    status.absent = [peer for peer in waiting.links if peer not in status.connected]
+    awaited = [(peer, *wait) for peer, channel in waiting.channels.items() if (wait := channel.waiting_for) is not None]
+    status.waiting_for = f"{awaited[0][0]}'s {awaited[0][1]}" if awaited else ""
+    status.waiting_seconds = time.monotonic() - awaited[0][2] if awaited else 0.0
+    status.written = now
+    draft = file.with_suffix(".draft")
+    # A disk that is full stops the run at its journal, not here.
+    with suppress(OSError):
+        draft.write_bytes(msgspec.json.encode(status))
+        draft.replace(file)
