@@ -52,7 +52,7 @@ from plumbob.party.sealing import AuditorKeys
 from plumbob.party.session import ConnectorFor, peers_of, topic_of
 from plumbob.party.signature import PlanSignature
 from plumbob.party.verbs import train as training
-from plumbob.party.verbs.align import IntersectionOptions, intersect
+from plumbob.party.verbs.align import intersect
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal
@@ -718,8 +718,8 @@ class World:
         if session.purpose == "align":
             # Several chunks, so that there is a middle to die in.
             go_on = None if session.at_least is None else lambda size: size >= (session.at_least or 0)
-            options = IntersectionOptions(go_on, jobs=1, chunk=4)
-            return intersect(place, PackedIds.of(session.tables[name].ids), journal, options)
+            ids = PackedIds.of(session.tables[name].ids)
+            return intersect(place, ids, journal, go_on=go_on, jobs=1, chunk=4)
         part = (session.parts or in_memory(session).model.parts)[name]
         if name == session.plan.label_party.name:
             return prediction.ask(place, journal, part, range(self.asked))

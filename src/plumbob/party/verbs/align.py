@@ -1,7 +1,8 @@
 """`party align`: finds the rows that all parties share and keeps them in this party's folder."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from plumbob.caller import IN_PYTHON, Caller, Outcome, Progress
 from plumbob.counting import counted
@@ -70,15 +71,17 @@ def align(
         list_name=name,
     )
     with StepProgress("align", caller.quiet) as progress, one_session(place) as journal:
-        intersection = IntersectionOptions(
-            None if at_least is None else lambda size: size >= at_least,
-            jobs,
-            # Three parties do not know how many steps it takes, so none is called the last one.
-            lambda done, steps: progress(_Chunk(done, steps + 1), steps + 1),
-            most_ids=at_most or MOST_IDS,
-        )
         try:
-            found = intersect(session, ids, journal, intersection)
+            found = intersect(
+                session,
+                ids,
+                journal,
+                go_on=None if at_least is None else lambda size: size >= at_least,
+                jobs=jobs,
+                # Three parties do not know how many steps it takes, so none is called the last one.
+                progress=lambda done, steps: progress(_Chunk(done, done / (steps + 1)), steps + 1),
+                most_ids=at_most or MOST_IDS,
+            )
         except DataError as error:
             # No id is common: what to compare is said here, where the ids are still known.
             raise DataError(f"{error} This file has {shape}: compare that on the telephone") from None
@@ -105,48 +108,43 @@ def _sizes(found: Alignment) -> str:
     return f"{counted(found.size, 'row')} in common ({sizes})"
 
 
-class _Chunk:
+class _Chunk(NamedTuple):
     """The part of a batch that the progress bar needs."""
 
-    def __init__(self, step: int, steps: int) -> None:
-        self.step, self.epoch, self.told, self.done = step, 0, "", step / steps
+    step: int
+    done: float
+    epoch: int = 0
+    told: str = ""
 
 
-# With the peers.
-
-
-@dataclass(frozen=True)
-class IntersectionOptions:
-    """How this party wants to find the common rows."""
-
-    go_on: GoOn | None = None
-    jobs: int | None = None
-    progress: Progress | None = None
-    chunk: int = CHUNK
-    most_ids: int = MOST_IDS
-
-
-def intersect(session: Session, ids: PackedIds, journal: SqliteJournal, options: IntersectionOptions) -> Alignment:
+def intersect(
+    session: Session,
+    ids: PackedIds,
+    journal: SqliteJournal,
+    *,
+    go_on: GoOn | None = None,
+    jobs: int | None = None,
+    progress: Progress = lambda done, steps: None,
+    chunk: int = CHUNK,
+    most_ids: int = MOST_IDS,
+) -> Alignment:
     """Find the common ids with everybody; an alignment that breaks off begins again."""
     status = Status("align")
+
+    def after_step(done: int, steps: int) -> None:
+        status.step, status.steps = done, steps
+        progress(done, steps)
+
     with session.meet(journal, status) as peers:
-
-        def after_step(done: int, steps: int) -> None:
-            status.step, status.steps = done, steps
-            if options.progress is not None:
-                options.progress(done, steps)
-
-        participant = session.participant(peers, journal, journal.draws())
-        party = AlignmentParty(
-            participant,
+        found = AlignmentParty(
+            session.participant(peers, journal, journal.draws()),
             ids,
-            go_on=options.go_on,
-            jobs=options.jobs,
+            go_on=go_on,
+            jobs=jobs,
             progress=after_step,
-            chunk=options.chunk,
-            most_ids=options.most_ids,
-        )
-        found = party.run()
+            chunk=chunk,
+            most_ids=most_ids,
+        ).run()
         journal.flush()
         if late := peers.leave():
             session.tell(
