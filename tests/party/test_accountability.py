@@ -21,7 +21,7 @@ from plumbob.lab.attacks.false_residual import FalseResidual, OffTheCircle
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.party.evidence import keeping_at
 from plumbob.party.home import Home
-from plumbob.party.receipts import signature_of
+from plumbob.party.record_signature import signature_of
 from plumbob.party.replay import NOT_THE_TRAININGS, source_of
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.statements import sign_statement, write_statement

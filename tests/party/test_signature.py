@@ -17,8 +17,9 @@ from plumbob.checking.headlines import headlines
 from plumbob.cli import app
 from plumbob.cli.options import show
 from plumbob.errors import SettingsError, UnsafePlanError
-from plumbob.party import receipts, signature
+from plumbob.party import signature
 from plumbob.party.home import Home
+from plumbob.party.record_signature import sign_record
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs import receipt
@@ -276,7 +277,7 @@ def forged(finished: Organisations, folder: Path, name: str) -> Path:
     edited = changed(finished.run_folder(name), folder / f"edited-{name}", seconds=1.5)
     stranger = Home.create(folder / f"stranger-{name}", HomeSettings(name))
     stranger = stranger.join(Home.open(finished.home(other)).invitation(), None)
-    receipts.sign_record(stranger, RunFolder(edited), list(finished.names))
+    sign_record(stranger, RunFolder(edited), list(finished.names))
     return edited
 
 
@@ -304,7 +305,7 @@ def test_a_forged_record_beside_the_true_one_is_noticed(finished: Organisations,
 def test_a_pinned_party_cannot_sign_for_another(finished: Organisations, tmp_path: Path) -> None:
     """Its certificate is known, but the record is not its own."""
     edited = changed(finished.run_folder("features"), tmp_path / "edited", seconds=1.5)
-    receipts.sign_record(Home.open(finished.home("label")), RunFolder(edited), list(finished.names))
+    sign_record(Home.open(finished.home("label")), RunFolder(edited), list(finished.names))
     code, shown, told = receipt_of(edited, "--home", finished.home("label"))
     assert (code, shown["consistent"], shown["verified"]) == (1, False, False)
     assert "label signed the record of another party" in told

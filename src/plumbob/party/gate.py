@@ -14,7 +14,7 @@ from typing import Any, Self
 from plumbob.errors import DataError, IdentityError, ScoresWaitError
 from plumbob.net.identity import Certificate
 from plumbob.party.home import Home
-from plumbob.party.receipts import signature_of
+from plumbob.party.record_signature import signature_of
 from plumbob.party.signature import verify_message
 from plumbob.party.statements import FORMAT, SignedStatement, read_statement, sealed_by, signer_of
 from plumbob.plan import Plan

@@ -19,7 +19,7 @@ from plumbob.errors import DataError, IdentityError, SettingsError
 from plumbob.net.identity import Certificate, write_over
 from plumbob.party.gate import kept_statement
 from plumbob.party.home import RUNS, GivenHome, Home
-from plumbob.party.receipts import NOT_SIGNED, Signed, signature_of
+from plumbob.party.record_signature import NOT_SIGNED, RecordSignature, signature_of
 from plumbob.party.runs import beginnings, is_met
 from plumbob.party.signature import verify_message
 from plumbob.party.statements import plan_in, read_statement, sealed_by, statement_mistakes
@@ -48,12 +48,12 @@ class KnownCertificates:
         pinned = {} if home is None else {**home.pinned, home.identity.name: home.identity.certificate}
         return cls(pinned, frozenset(_parsed(one) for one in fingerprints))
 
-    def holds(self, signed: Signed) -> bool:
+    def holds(self, signed: RecordSignature) -> bool:
         """Whether the signature is valid, and by one of these certificates."""
         one = signed.certificate
         return one is not None and (one.fingerprint in self.fingerprints or self._is_pinned(one))
 
-    def contradicts(self, signed: Signed) -> bool:
+    def contradicts(self, signed: RecordSignature) -> bool:
         """Whether another certificate is pinned for the name under which it was signed."""
         one = signed.certificate
         return one is not None and one.name in self.certificates and not self.holds(signed)
@@ -254,7 +254,7 @@ def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[
 
 def _differences(
     records: Sequence[RunRecord],
-    signatures: Sequence[Signed],
+    signatures: Sequence[RecordSignature],
     channels: Sequence[dict[str, str]],
     known: KnownCertificates,
 ) -> Iterator[str]:
@@ -286,7 +286,7 @@ class PeerSignature:
     is_valid: bool
 
 
-def peer_signatures(record: RunRecord, signed: Signed) -> list[PeerSignature]:
+def peer_signatures(record: RunRecord, signed: RecordSignature) -> list[PeerSignature]:
     """The peers' last signatures in a session, each over what it sent to the party that kept this record."""
     [own] = record.parties if len(record.parties) == 1 else [None]
     account = record.account
@@ -309,7 +309,7 @@ def _has_signed(account: Mapping[str, Any], own: str, peer: str, stream: str, ce
     return True
 
 
-def _signature_mistakes(record: RunRecord, signed: Signed, known: KnownCertificates) -> Iterator[str]:
+def _signature_mistakes(record: RunRecord, signed: RecordSignature, known: KnownCertificates) -> Iterator[str]:
     """What contradicts a signature; a record without one has no contradiction."""
     if signed is not NOT_SIGNED and not signed.is_valid:
         yield f"a signature: {signed.says}"
@@ -322,7 +322,7 @@ def _signature_mistakes(record: RunRecord, signed: Signed, known: KnownCertifica
         )
 
 
-def _signature_in_words(signed: Signed, known: KnownCertificates) -> str:
+def _signature_in_words(signed: RecordSignature, known: KnownCertificates) -> str:
     """Who signed, as far as the reader can know."""
     if signed.certificate is None:
         return signed.says
@@ -346,7 +346,7 @@ def _peer_in_words(one: PeerSignature) -> str:
 
 
 def _result(
-    signatures: Sequence[Signed], channels: Sequence[dict[str, str]], *, consistent: bool, verified: bool
+    signatures: Sequence[RecordSignature], channels: Sequence[dict[str, str]], *, consistent: bool, verified: bool
 ) -> str:
     """The conclusion: what was verified and what was not."""
     if not verified:
@@ -359,7 +359,7 @@ def _result(
     return f"{said}; of {counted(open_ends, 'channel')} the other end was not compared"
 
 
-def _fingerprint_lines(signatures: Sequence[Signed]) -> list[str]:
+def _fingerprint_lines(signatures: Sequence[RecordSignature]) -> list[str]:
     named = sorted({item for signed in signatures for item in signed.fingerprints.items()})
     return [f"fingerprint  {name} {fingerprint}" for name, fingerprint in named]
 

@@ -13,10 +13,10 @@ from plumbob.counting import counted, seconds
 from plumbob.data import Batch
 from plumbob.data.cells import inputs_of
 from plumbob.errors import DataError, DivergenceError, TransportError
-from plumbob.party import receipts
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
+from plumbob.party.record_signature import sign_record, signature_of
 from plumbob.party.row_count import AnsweredRows, book_held_out, row_limit
 from plumbob.party.rows import aligned_table
 from plumbob.party.runs import RUN_ONCE, beginnings, open_journal, open_run
@@ -250,14 +250,14 @@ def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result
         f"for its page: plumbob report {run.path}",
         f"to see the signed receipt: plumbob party receipt {run.path}",
     ]
-    receipt = receipts.signature_of(run)
+    receipt = signature_of(run)
     if receipt.is_valid:
         lines = [
             f"this run was finished already, and signed on {receipt.date}; {RUN_ONCE}",
             *lines,
         ]
     else:
-        receipts.sign_record(home, run, [party.name for party in plan.parties])
+        sign_record(home, run, [party.name for party in plan.parties])
     return {"out": str(run.path), **record.to_dict(), "lines": lines}
 
 

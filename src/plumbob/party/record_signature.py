@@ -40,22 +40,25 @@ class _StoredReceipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class Signed:
-    """What a receipt says, and whether its signature holds."""
+class RecordSignature:
+    """Whether a record is signed, and what its signature says."""
 
-    party: str
-    date: str
-    fingerprints: Mapping[str, str]
-    is_valid: bool
     says: str
     """One sentence about the signature."""
+    party: str = ""
+    date: str = ""
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    """Everybody's certificates, as the signer had pinned them."""
+    """Everybody's certificates, as the signer had pinned them; none where the signature is not valid."""
     certificate: Certificate | None = None
     """The signer's certificate, where the signature is valid. It says who signed only if somebody has compared it."""
 
+    @property
+    def is_valid(self) -> bool:
+        return self.certificate is not None
 
-NOT_SIGNED = Signed("", "", {}, False, "not signed: nothing shows who wrote this record, or that it was not edited")
+
+NOT_SIGNED = RecordSignature("not signed: nothing shows who wrote this record, or that it was not edited")
 
 
 def sign_record(home: Home, run: RunFolder, parties: list[str]) -> Path:
@@ -73,7 +76,7 @@ def sign_record(home: Home, run: RunFolder, parties: list[str]) -> Path:
     return file
 
 
-def signature_of(run: RunFolder) -> Signed:
+def signature_of(run: RunFolder) -> RecordSignature:
     """The signature beside a record; a file that cannot be read is no signature."""
     file = run.receipt_file
     if not file.exists():
@@ -85,14 +88,14 @@ def signature_of(run: RunFolder) -> Signed:
         fingerprints = {name: certificate.fingerprint for name, certificate in certificates.items()}
         own.verify(PURPOSE, stored.to_sign(), bytes.fromhex(stored.signature))
     except (OSError, ValueError, KeyError, IdentityError):
-        return Signed("", "", {}, False, f"NOT VALID: {RECEIPT} was edited or is damaged")
+        return RecordSignature(f"NOT VALID: {RECEIPT} was edited or is damaged")
     if own.name != stored.party or any(name != one.name for name, one in certificates.items()):
-        return Signed("", "", {}, False, f"NOT VALID: {RECEIPT} names parties that its certificates do not")
+        return RecordSignature(f"NOT VALID: {RECEIPT} names parties that its certificates do not")
     if stored.record != _record_hash(run):
         says = f"NOT VALID: {RECORD} is not the record that {stored.party} signed; it was edited"
-        return Signed(stored.party, stored.date, fingerprints, False, says)
+        return RecordSignature(says, stored.party, stored.date, fingerprints)
     says = f"valid, by {stored.party} on {stored.date}"
-    return Signed(stored.party, stored.date, fingerprints, True, says, certificates, own)
+    return RecordSignature(says, stored.party, stored.date, fingerprints, certificates, own)
 
 
 def _record_hash(run: RunFolder) -> str:
