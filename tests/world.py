@@ -45,7 +45,7 @@ from plumbob.net.wire import Timeouts
 from plumbob.party import prediction, replay
 from plumbob.party import session as sessions
 from plumbob.party.evidence import FOLDER as EVIDENCE
-from plumbob.party.evidence import Keeping
+from plumbob.party.evidence import EvidenceKeeper
 from plumbob.party.ledger import RowBudget, SpendingLedger
 from plumbob.party.row_count import AnsweredRows
 from plumbob.party.sealing import AuditorKeys
@@ -694,16 +694,16 @@ class World:
             patience=self.patience,
             lingering=LINGERING,
             signer=signers[name],
-            keeping=self.keeping(name) if self.session.keeps_evidence else None,
+            evidence=self.keeper(name) if self.session.keeps_evidence else None,
             budget=RowBudget(SpendingLedger(folder / "spent.db")) if plan.noise == "rows" else None,
         )
 
-    def keeping(self, name: str) -> Keeping:
+    def keeper(self, name: str) -> EvidenceKeeper:
         """Where and for whom this party keeps evidence."""
         signers, auditor = signers_of(tuple(self.session.names)), self.session.auditors[name].public
         certificates = {other: signer.identity.certificate for other, signer in signers.items()}
         place = self.folder / name / EVIDENCE
-        return Keeping(place, self.session.purpose, name, self.session.agreed, auditor, certificates)
+        return EvidenceKeeper(place, self.session.purpose, name, self.session.agreed, auditor, certificates)
 
     def _play(
         self,

@@ -19,7 +19,7 @@ from plumbob.errors import IdentityError, SettingsError
 from plumbob.lab.attacks.altered_shares import AlteredShares
 from plumbob.lab.attacks.false_residual import FalseResidual, OffTheCircle
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.party.evidence import keeping_at
+from plumbob.party.evidence import keeper_at
 from plumbob.party.home import Home
 from plumbob.party.record_signature import signature_of
 from plumbob.party.replay import NOT_THE_TRAININGS, source_of
@@ -217,7 +217,7 @@ def test_an_auditor_who_was_exchanged_after_signing_is_refused(tmp_path: Path) -
     settings = {name: {"evidence_key": str(tmp_path / "auditor-label" / PUBLIC_FILE)} for name in auditors}
     homes = Organisations(plan, tables_for(plan, *made_up(40, 5)), tmp_path, settings=settings)
     with pytest.raises(SettingsError, match="the plan names another auditor for features"):
-        keeping_at(Home.open(homes.home("features")), plan, "train", tmp_path, 40)
+        keeper_at(Home.open(homes.home("features")), plan, "train", tmp_path, 40)
 
 
 @pytest.mark.soak

@@ -443,7 +443,7 @@ def resealed(kept: Kept, name: str, file: str, change: Callable[[list[bytes]], l
     head = evidence.read_head(place / "head.json")
     contents = sealing.SealedMessages(place / file, kept.auditors[name], head.run_bytes)
     messages = change([message for _, message in contents])
-    sealed = world_of(kept, "train").keeping(name).open_file(file)
+    sealed = world_of(kept, "train").keeper(name).open_file(file)
     for message in messages:
         sealed.write(message)
     sealed.close()
@@ -666,7 +666,7 @@ def test_a_long_message_is_several_blobs(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(honest: Kept, tmp_path: Path) -> None:
     """A party may die before it has noted that it is over, and again; or before it has kept its model part."""
     kept = copied(honest, tmp_path)
-    world_of(kept, "train").keeping("label").witness().abandon()
+    world_of(kept, "train").keeper("label").witness().abandon()
     assert kept.replayed("label")["settled"]
     with changed_head(kept, "label") as head:
         head.account = {}
@@ -678,7 +678,7 @@ def test_a_start_that_broke_off_after_the_last_signature_takes_nothing_away(hone
 def test_messages_need_not_fit_memory(honest: Kept, tmp_path: Path) -> None:
     """They are hashed one at a time when evidence is opened, and read again when a replay asks for them."""
     kept = copied(honest, tmp_path)
-    witness, long = world_of(kept, "train").keeping("label").witness(), bytes(3 << 20)
+    witness, long = world_of(kept, "train").keeper("label").witness(), bytes(3 << 20)
     for number in range(10):
         witness.received("features", Message(Kind.LATTICE_REPLY, 9, 1000 + number, long).encode())
     witness.abandon()
@@ -750,7 +750,7 @@ def test_a_part_is_compared_in_the_units_of_its_columns(honest: Kept, name: str,
 def test_a_refusal_names_the_limit_that_the_party_has(honest: Kept) -> None:
     """Other sessions may have used it up meanwhile; numbers of the party's own making do not follow."""
     part = ModelPart.load(RunFolder(honest.folder / "features").part_file("features")).to_json()
-    brought = prediction.Brought(part, None, answered=4, most=9)
+    brought = prediction.PredictionStart(part, None, answered=4, most=9)
     may_refuse = partial(brought.may_refuse, honest.plan)
     assert may_refuse(VERDICT.pack(BEYOND_ITS_OWN, 9, 8))
     for refused, most, used in ((BEYOND_THE_PLAN, 9, 8), (BEYOND_ITS_OWN, 10, 8), (BEYOND_ITS_OWN, 9, 3)):

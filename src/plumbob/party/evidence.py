@@ -14,7 +14,7 @@ Everything but the head is sealed for the auditor. docs/auditors.md says what it
 import shutil
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +40,7 @@ from plumbob.protocol.openings import columns_of
 from plumbob.protocol.outcome import account_record
 from plumbob.protocol.participant import Participant
 from plumbob.protocol.shares.sizes import total_bytes
+from plumbob.run_folder import RunFolder
 from plumbob.version import __version__
 
 FORMAT = 3
@@ -109,7 +110,7 @@ def read_head(file: Path) -> Head:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class EvidenceKeeper:
     """How a party keeps evidence of one session: where, for whom, and who took part."""
 
     folder: Path
@@ -135,15 +136,6 @@ class Keeping:
     def keep_table(self, table: Table) -> None:
         """Keep the table as it was read. In prediction this waits for a query: sessions without one cost no disk."""
         self.seal(COLUMNS, *packed_table(table))
-
-    def remove_unused(self) -> None:
-        """Remove the folder of a session of prediction in which nobody asked for a row: it shows nothing."""
-        if self.purpose == "predict" and not (self.folder / COLUMNS).exists():
-            session = self.folder.parent
-            shutil.rmtree(session, ignore_errors=True)
-            with suppress(OSError):
-                # The folder of all sessions, if this was the only one.
-                session.parent.rmdir()
 
     def seal(self, name: str, *pieces: Data) -> None:
         """Seal one whole file for the auditor."""
@@ -186,10 +178,10 @@ class Keeping:
 class Witness:
     """Writes down, for one start of a session, what its journal sees."""
 
-    def __init__(self, keeping: Keeping, waiting: Table | None = None) -> None:
+    def __init__(self, keeper: EvidenceKeeper, waiting: Table | None = None) -> None:
         self._waiting = waiting
-        self._keeping, self._start = keeping, read_head(keeping.folder / HEAD).starts + 1
-        self._messages = keeping.open_file(f"messages-{self._start}")
+        self._keeper, self._start = keeper, read_head(keeper.folder / HEAD).starts + 1
+        self._messages = keeper.open_file(f"messages-{self._start}")
         self._rows: SealedFile | None = None
 
     def received(self, peer: str, data: Data) -> None:
@@ -205,7 +197,7 @@ class Witness:
 
     def _begin_with(self, kind: int) -> None:
         if kind == Kind.QUERY_ROWS and self._waiting is not None:
-            self._keeping.keep_table(self._waiting)
+            self._keeper.keep_table(self._waiting)
             self._waiting = None
 
     def decided(self, value: bytes) -> None:
@@ -213,7 +205,7 @@ class Witness:
 
     def settled(self, numbers: Numbers) -> None:
         if self._rows is None:
-            self._rows = self._keeping.open_file(f"rows-{self._start}")
+            self._rows = self._keeper.open_file(f"rows-{self._start}")
         self._rows.write(*packed_numbers(numbers))
         self._rows.flush()
 
@@ -225,7 +217,7 @@ class Witness:
         self._messages.close()
         if self._rows is not None:
             self._rows.close()
-        self._keeping.settle(participant)
+        self._keeper.settle(participant)
 
     def abandon(self) -> None:
         """Leave this start's files unfinished; a later start writes its own."""
@@ -352,7 +344,7 @@ def auditor_for(home: Home, plan: Plan) -> Auditor:
     return auditor
 
 
-def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> Keeping | None:
+def keeper_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int) -> EvidenceKeeper | None:
     """How a session's evidence is kept, if the plan names this party's auditor; SettingsError where it cannot be."""
     name = home.identity.name
     if not plan.has_evidence_of(name):
@@ -361,4 +353,25 @@ def keeping_at(home: Home, plan: Plan, purpose: Purpose, folder: Path, rows: int
     refuse_full_disk(folder, evidence_bytes(plan, name, rows))
     certificates = {party.name: home.pinned[party.name] for party in plan.parties if party.name != name}
     certificates[name] = home.identity.certificate
-    return Keeping(folder / FOLDER, purpose, name, plan, auditor, certificates)
+    return EvidenceKeeper(folder / FOLDER, purpose, name, plan, auditor, certificates)
+
+
+@contextmanager
+def evidence_of_a_prediction(home: Home, plan: Plan, run: RunFolder, rows: int) -> Iterator[EvidenceKeeper | None]:
+    """How evidence of a session is kept, beside its model's run; nothing stays if nobody asked for a row."""
+    if not plan.has_evidence_of(home.identity.name):
+        yield None
+        return
+    sessions = run.path / SESSIONS
+    sessions.mkdir(mode=0o700, exist_ok=True)
+    place = RunFolder(sessions / str(1 + len(list(sessions.iterdir()))))
+    place.path.mkdir(mode=0o700)
+    place.plan_file.write_text(plan.to_toml(), encoding="utf-8")
+    try:
+        yield keeper_at(home, plan, "predict", place.path, rows)
+    finally:
+        if not (place.path / FOLDER / COLUMNS).exists():
+            shutil.rmtree(place.path, ignore_errors=True)
+            with suppress(OSError):
+                # The folder of all sessions, if this was the only one.
+                sessions.rmdir()

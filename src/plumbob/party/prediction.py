@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 
 from plumbob.arrays import Vector
-from plumbob.caller import Progress
 from plumbob.data import Table
 from plumbob.errors import BudgetExceededError
 from plumbob.party.row_count import AnsweredRows, row_limit
@@ -39,31 +38,24 @@ def largest_message(plan: Plan) -> int:
     return ROOM + max(largest_reply(plan) if plan.is_closed else 0, ROWS_AT_ONCE * SCORE_BYTES)
 
 
-def ask(
-    session: Session,
-    journal: SqliteJournal,
-    part: ModelPart,
-    rows: Sequence[int],
-    progress: Progress = lambda done, rows: None,
-) -> Vector:
+def ask(session: Session, journal: SqliteJournal, part: ModelPart, rows: Sequence[int]) -> Vector:
     """Ask, as the label party, for the joint scores of these rows of the aligned table."""
-    with _meeting(session, journal, lambda: Brought(part.to_json(), list(rows))) as participant:
-        return _asked(participant, session.rows, part, rows, progress)
+    with _meeting(session, journal, lambda: PredictionStart(part.to_json(), list(rows))) as participant:
+        return _scores_of(participant, session.rows, part, rows)
 
 
-def _asked(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int], progress: Progress) -> Vector:
+def _scores_of(participant: Participant, table: Table, part: ModelPart, rows: Sequence[int]) -> Vector:
     asker = Asker(participant, table, part)
     asker.begin()
     scores = []
     for start in range(0, len(rows), ROWS_AT_ONCE):
         done = min(start + ROWS_AT_ONCE, len(rows))
         scores.append(asker.scores(rows[start:done], to_follow=len(rows) - done))
-        progress(done, len(rows))
     asker.end()
     return np.concatenate(scores)
 
 
-class Brought(msgspec.Struct, frozen=True):
+class PredictionStart(msgspec.Struct, frozen=True):
     """What a session of prediction starts from, and what a person decided before it."""
 
     part: bytes
@@ -97,28 +89,24 @@ class Brought(msgspec.Struct, frozen=True):
         return bool(most == limit.rows and used >= self.answered)
 
 
-def replay_prediction(participant: Participant, table: Table, brought: Brought) -> None:
+def replay_prediction(participant: Participant, table: Table, brought: PredictionStart) -> None:
     """Repeat one party's side of a session."""
     part = ModelPart.from_json(brought.part, Path("brought"))
     if brought.asked is not None:
-        _asked(participant, table, part, brought.asked, lambda done, rows: None)
+        _scores_of(participant, table, part, brought.asked)
         return
     ledger = SessionLedger(brought.answered)
     Answerer(participant, table, part, brought.limit(participant.plan), ledger).run()
 
 
 def answer(
-    session: Session,
-    journal: SqliteJournal,
-    part: ModelPart,
-    ledger: "AnsweredRows",
-    limit: RowLimit | None,
+    session: Session, journal: SqliteJournal, part: ModelPart, ledger: AnsweredRows, limit: RowLimit | None
 ) -> Served:
     """Answer one session, as a feature party, until the label party ends it or the ledger is full."""
     most = RowLimit(0) if limit is None else limit
 
-    def brought() -> Brought:
-        return Brought(part.to_json(), None, ledger.answered(), most.rows, most.is_planned)
+    def brought() -> PredictionStart:
+        return PredictionStart(part.to_json(), None, ledger.answered(), most.rows, most.is_planned)
 
     with _meeting(session, journal, brought) as participant:
         served = Answerer(participant, session.rows, part, limit, ledger).run()
@@ -128,7 +116,7 @@ def answer(
 
 
 @contextmanager
-def _meeting(session: Session, journal: SqliteJournal, brought: Callable[[], Brought]) -> Iterator[Participant]:
+def _meeting(session: Session, journal: SqliteJournal, brought: Callable[[], PredictionStart]) -> Iterator[Participant]:
     """Meet everybody, and part. Even at a limit the peers hear all that was said before our end."""
     with session.meet(journal) as peers:
         # Now, when the others hear of a ledger that cannot be read; nothing was said yet.
@@ -146,5 +134,5 @@ def _meeting(session: Session, journal: SqliteJournal, brought: Callable[[], Bro
 def _close(session: Session, journal: SqliteJournal, participant: Participant) -> None:
     """Close the evidence, once everybody has signed for the last time."""
     journal.flush()
-    if session.keeping is not None:
-        session.keeping.close(journal, participant)
+    if session.evidence is not None:
+        session.evidence.close(journal, participant)

@@ -35,7 +35,7 @@ from plumbob.net import Data
 from plumbob.net.identity import Certificate
 from plumbob.party.evidence import FOLDER, HEAD, read_head
 from plumbob.party.opened_evidence import OpenedEvidence, SignedPlaces, signed_places
-from plumbob.party.prediction import Brought, replay_prediction
+from plumbob.party.prediction import PredictionStart, replay_prediction
 from plumbob.party.replay_rules import exceeded_limit, follows, impossible_in, is_same_part, shapes
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.signature import PlanSignature, swap_signatures, verify_message
@@ -361,7 +361,7 @@ class _SessionAgain:
             raise _as_missing(self._evidence.folder, error) from error
 
     def _predict_again(self, participant: Participant, table: Table, brought: bytes) -> None:
-        continued = Brought.from_bytes(brought)
+        continued = PredictionStart.from_bytes(brought)
         # Known before the first message, so that a session that broke off says it, too.
         self.part = hashlib.sha256(continued.part).hexdigest()
         if self._trained and self.part != self._trained:

@@ -46,7 +46,7 @@ from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.participant import Participant
 
 if TYPE_CHECKING:
-    from plumbob.party.evidence import Keeping
+    from plumbob.party.evidence import EvidenceKeeper
     from plumbob.party.ledger import RowBudget
     from plumbob.privacy.rows import RowSpending
 
@@ -150,7 +150,7 @@ class Session(Meeting):
     """Seconds to wait, once this side is over, for a peer that has to start again."""
     signer: Signer | None = None
     """Signs what is said in a session; None only where a test has nobody to sign."""
-    keeping: "Keeping | None" = None
+    evidence: "EvidenceKeeper | None" = None
     """Where evidence of the session goes, if the plan keeps it."""
     budget: "RowBudget | None" = None
     """Where runs with noise for whole rows are booked; other plans, and some tests, keep none."""
@@ -169,13 +169,13 @@ class Session(Meeting):
 
         def fix(root: bytes) -> bytes:
             commitment = FirstCommitment.to(root, self.table, brought)
-            if self.keeping is not None:
-                self.keeping.begin(root, commitment, self.table, brought)
+            if self.evidence is not None:
+                self.evidence.begin(root, commitment, self.table, brought)
             return commitment.hash()
 
         draws = journal.draws(root, fix)
-        if self.keeping is not None:
-            journal.witness = self.keeping.witness(self.table)
+        if self.evidence is not None:
+            journal.witness = self.evidence.witness(self.table)
         return draws
 
     def participant(self, peers: Peers, journal: SqliteJournal, draws: Draws) -> Participant:

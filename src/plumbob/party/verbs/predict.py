@@ -1,6 +1,5 @@
 """`party predict`: gets scores of aligned rows at the label party, and answers one session at the others."""
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -14,10 +13,10 @@ from plumbob.arrays import Vector
 from plumbob.caller import IN_PYTHON, Caller, Outcome, Result, Tell
 from plumbob.counting import counted, decimal
 from plumbob.data import Table, held_out_rows, read_table
-from plumbob.errors import DataError, PeerAwayError, PlumbobError, ScoresWaitError
+from plumbob.errors import DataError, PeerAwayError, ScoresWaitError
 from plumbob.model.logistic import fit_logistic
 from plumbob.party import prediction
-from plumbob.party.evidence import SESSIONS, Keeping, keeping_at
+from plumbob.party.evidence import evidence_of_a_prediction
 from plumbob.party.gate import refuse_before_replay
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_of, refuse_strangers
@@ -36,6 +35,7 @@ from plumbob.party.scores import (
 from plumbob.party.session import Session, session_at
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan
+from plumbob.protocol.journal import SqliteJournal
 from plumbob.protocol.outcome import HELD_OUT, Metrics, measure_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
@@ -125,11 +125,8 @@ def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, 
     asked = [row for row in rows if table.ids[row] not in known]
     out = wanted.out
     refuse_unwritable(out)
-    session = replace(
-        _session(home, plan, table, wanted.name, wanted.seconds, tell), keeping=_keeping(home, plan, run, len(table))
-    )
     try:
-        with _evidence_if_used(session.keeping), one_session(session.folder) as journal:
+        with _session_with_evidence(home, plan, run, table, wanted.name, wanted.seconds, tell) as (session, journal):
             found = prediction.ask(session, journal, part, asked) if asked else np.zeros(0)
     except PeerAwayError as error:
         raise PeerAwayError(f"{error} {IF_AWAY}") from None
@@ -164,25 +161,17 @@ def answer_once(
     turn_away_until_replayed(home, plan, name, tell, meeting)
     part = ModelPart.load(run.part_file(home.identity.name))
     table, _ = _table_to_predict(home, plan, part, name, data, strict)
-    session = replace(_session(home, plan, table, name, meeting, tell), keeping=_keeping(home, plan, run, len(table)))
     ledger = AnsweredRows.of(home, plan)
     limit = row_limit(plan, part.training_rows, most_rows or home.settings.most_rows)
-    with _evidence_if_used(session.keeping), one_session(session.folder) as journal:
+    with _session_with_evidence(home, plan, run, table, name, meeting, tell) as (session, journal):
         served = prediction.answer(session, journal, part, ledger, limit)
-    in_all = ledger.answered()
-    queries = counted(served.queries, "query", "queries")
+    in_all, queries = ledger.answered(), counted(served.queries, "query", "queries")
     line = (
         f"answered {counted(served.rows, 'row')} in {queries} of {plan.label_party.name}, "
         f"{counted(in_all, 'row')} of this plan in all"
     )
-    lines = [*_unusual(part, table), line]
-    return {
-        "list": name,
-        "queries": served.queries,
-        "rows": served.rows,
-        "rows_in_all": in_all,
-        "lines": lines,
-    }
+    counts = {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all}
+    return {"list": name, **counts, "lines": [*_unusual(part, table), line]}
 
 
 def turn_away_until_replayed(home: Home, plan: Plan, name: str, tell: Tell, meeting: float | None) -> None:
@@ -195,6 +184,17 @@ def turn_away_until_replayed(home: Home, plan: Plan, name: str, tell: Tell, meet
         with one_session(session.folder) as journal, suppress(PeerAwayError), session.meet(journal):
             raise
         raise
+
+
+@contextmanager
+def _session_with_evidence(
+    home: Home, plan: Plan, run: RunFolder, table: Table, name: str, meeting: float | None, tell: Tell
+) -> Iterator[tuple[Session, SqliteJournal]]:
+    """A session about the list of this name, and its journal, of which nothing stays."""
+    with evidence_of_a_prediction(home, plan, run, len(table)) as evidence:
+        session = replace(_session(home, plan, table, name, meeting, tell), evidence=evidence)
+        with one_session(session.folder) as journal:
+            yield session, journal
 
 
 def _session(home: Home, plan: Plan, table: Table | None, name: str, meeting: float | None, tell: Tell) -> Session:
@@ -217,32 +217,6 @@ def _known_in_words(rows: int) -> list[str]:
 
 def _unusual(part: ModelPart, table: Table) -> list[str]:
     return unusual_lines(part.party, part.encoder.unseen(table), part.encoder.counted_as_rare(table), len(table))
-
-
-def _keeping(home: Home, plan: Plan, run: RunFolder, rows: int) -> Keeping | None:
-    """How evidence of a session is kept: beside the run whose model it uses."""
-    if not plan.has_evidence_of(home.identity.name):
-        return None
-    sessions = run.path / SESSIONS
-    sessions.mkdir(mode=0o700, exist_ok=True)
-    place = RunFolder(sessions / str(1 + len(list(sessions.iterdir()))))
-    place.path.mkdir(mode=0o700)
-    place.plan_file.write_text(plan.to_toml(), encoding="utf-8")
-    try:
-        return keeping_at(home, plan, "predict", place.path, rows)
-    except PlumbobError:
-        shutil.rmtree(place.path)
-        raise
-
-
-@contextmanager
-def _evidence_if_used(keeping: Keeping | None) -> Iterator[None]:
-    """Remove the folder of a session that met nobody, or in which nobody asked for a row."""
-    try:
-        yield
-    finally:
-        if keeping is not None:
-            keeping.remove_unused()
 
 
 def _table_to_predict(

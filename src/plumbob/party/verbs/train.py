@@ -68,9 +68,9 @@ def train(home: GivenHome, plan: GivenPlan, *, new: bool = False, caller: Caller
         tell=caller.tell,
     )
     if agreed.has_evidence_of(session.name):
-        from plumbob.party.evidence import keeping_at  # Late: without evidence nothing is sealed.
+        from plumbob.party.evidence import keeper_at  # Late: without evidence nothing is sealed.
 
-        session = replace(session, keeping=keeping_at(opened, agreed, "train", run.path, rows))
+        session = replace(session, evidence=keeper_at(opened, agreed, "train", run.path, rows))
     run.plan_file.write_text(agreed.to_toml(), encoding="utf-8")
     with (
         StepProgress(agreed.protocol, caller.quiet, agreed.step_nouns[0]) as progress,
@@ -192,8 +192,8 @@ def _filed(
     """Write evidence and model part into the folder; returns the record, and what is wrong with it."""
     folder, participant = RunFolder(session.folder), party.participant
     part = party.model_part()
-    if session.keeping is not None:
-        session.keeping.close(journal, participant, part.to_json())
+    if session.evidence is not None:
+        session.evidence.close(journal, participant, part.to_json())
     shown = party_record(session.plan, session.name, part, participant, party.noise_draws)
     folder.make_party_folder(session.name)
     folder.keep_columns(session.name, inputs_of(party.table))
