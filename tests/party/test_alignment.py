@@ -63,25 +63,10 @@ def test_a_limit_on_the_ids_of_a_peer(organisations: Organisations) -> None:
     assert [code for code, _ in typed(organisations, {"label": [], "features": ["--at-most", "40"]}).values()] == [0, 0]
 
 
-@pytest.fixture
-def namesakes(tmp_path: Path) -> Iterator[Organisations]:
-    """Two parties whose id columns have two names; somebody has two rows."""
-    settings = {
-        "label": {"id": "name"},
-        "features": {"id": "last"},
-    }
-    made = Organisations(PLAN, tables_for(PLAN, *made_up()), tmp_path, aligned=False, settings=settings)
-    label = ["name,a,b,outcome", "ab,1,0,0", "b,2,0,1", "Ab,3,0,1"]
-    features = ["last,c,d,e", "ab,10,0,0", "b,20,0,0"]
-    features += ["ab,30,0,0"]
-    for name, lines in (("label", label), ("features", features)):
-        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    yield made
-    made.close()
-
-
-def test_an_id_is_on_one_row(namesakes: Organisations) -> None:
+def test_an_id_is_on_one_row(organisations: Organisations) -> None:
     """Several rows of one person are refused with their number, and with what to do."""
-    alone = namesakes.type("features", "align", str(namesakes.plan_file))
+    (organisations.folder / "features.csv").write_text("id,c,d,e\nab,10,0,0\nb,20,0,0\nab,30,0,0\n")
+    alone = organisations.type("features", "align", str(organisations.plan_file))
     assert alone.wait() == 1
-    assert "1 of 3 rows repeat an id that came before; bring each person's rows into one before" in alone.complained
+    assert "1 of 3 rows repeat the id of an earlier row" in alone.complained
+    assert "bring each person's rows into one before" in alone.complained

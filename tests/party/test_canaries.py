@@ -71,7 +71,7 @@ def make_mistakes(sides: Sides, folder: Path) -> None:
     header, *rows = file.read_text(encoding="utf-8").splitlines()
     twice = folder / "twice.csv"
     twice.write_text("\n".join([header, *rows, rows[-1]]), encoding="utf-8")
-    sides.mistake("features", "repeat an id", lambda home: party.align(home, PLAN, data=twice))
+    sides.mistake("features", "repeat the id", lambda home: party.align(home, PLAN, data=twice))
     sides.mistake("features", "was not signed here", lambda home: party.train(home, OTHER))
     sides.mistake(
         "label", "not among the", lambda home: party.predict(home, PLAN, ids=["person-9999"], out=folder / "s.csv")

@@ -25,22 +25,17 @@ from plumbob.party.verbs.train import largest_message
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import Alignment
 from tests.net.support import LARGEST, PATIENCE, QUICK, Collected, ConnectProxy, opened
+from tests.world import free_port
 
 PLAN = Plan.from_dict(
     {"parties": {"bank": {"role": "label", "features": 3}, "fund": {"role": "features", "features": 2}}}
 )
 
 
-def free_port() -> str:
-    """An address where nobody listens at the moment."""
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return f"127.0.0.1:{sock.getsockname()[1]}"
-
-
 @pytest.fixture
 def homes(tmp_path: Path) -> tuple[Home, Home]:
     """Two parties that joined each other; the fund dials the bank."""
-    at = free_port()
+    at = f"127.0.0.1:{free_port()}"
     tables = {"bank": "id,a,b,c,paid\n1,1,2,3,yes\n2,3,2,1,no\n", "fund": "id,d,e\n2,1,2\n1,3,4\n"}
     files = {name: tmp_path / f"{name}.csv" for name in tables}
     for name, text in tables.items():

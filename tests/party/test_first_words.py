@@ -19,14 +19,6 @@ __all__ = ["homes"]  # A fixture.
 SECONDS = 60.0
 
 
-def test_a_mistyped_file_makes_no_identity(cli: CommandLine, tmp_path: Path) -> None:
-    """The right name can then be typed without removing anything first."""
-    home = tmp_path / "bank"
-    assert cli("party", "init", "bank", "--data", str(tmp_path / "bnak.csv"), "--home", str(home)) == 1
-    assert "bnak.csv: there is no such file; nothing was set up" in " ".join(cli.err.split())
-    assert not home.exists()
-
-
 def test_rows_without_a_label_are_said_to_be_left_out(cli: CommandLine, tmp_path: Path) -> None:
     """Before anybody joins: a summary of fewer rows than the file has would surprise its owner."""
     file = tmp_path / "bank.csv"

@@ -103,12 +103,6 @@ def test_the_plans_limit_comes_before_a_larger_one_of_ones_own() -> None:
     assert row_limit(plan, 75, 59) == RowLimit(59)
     assert row_limit(plan.replace(most_rows=0), 75, 0) == RowLimit(75, True)
     assert row_limit(plan.replace(most_rows=0, open="own"), 75, 0) is None
-
-
-def test_what_zero_means_is_said_where_it_is_written(tmp_path: Path) -> None:
-    """0 means the aligned rows in a plan, unless weights are opened, and the plan's limit in party.toml."""
-    plan = Plan.for_columns((2, 3), protocol="shares")
+    # 0 means the aligned rows in a plan, unless weights are opened, and the plan's limit in party.toml: both say so.
     assert "0 = all aligned rows, or any number if weights are opened" in plan.to_toml()
-    assert [row_limit(plan.replace(open=how), 75, 0) for how in ("never", "own")] == [RowLimit(75, True), None]
-    home = Home.create(tmp_path / "fund", HomeSettings(name="fund"))
-    assert "over all sessions; 0 = no limit beyond the plan's" in (home.folder / "party.toml").read_text()
+    assert "over all sessions; 0 = no limit beyond the plan's" in HomeSettings(name="fund").to_toml()

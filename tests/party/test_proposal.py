@@ -28,8 +28,8 @@ from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
-from tests.party.test_doctor import free_port
 from tests.terminals import HOSTILE, steers, typed
+from tests.world import free_port
 
 ROWS = 240
 CITIES = ("Bonn", "Kiel", "Ulm")
@@ -56,7 +56,7 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
     """Two parties that joined each other, each with its table."""
     (tmp_path / "bank.csv").write_text("\n".join(bank_rows()) + "\n")
     (tmp_path / "fund.csv").write_text("\n".join(fund_rows()) + "\n")
-    at = free_port()
+    at = f"127.0.0.1:{free_port()}"
     of_bank = HomeSettings(
         name="bank",
         listen=at,

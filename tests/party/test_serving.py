@@ -14,22 +14,10 @@ from plumbob.errors import DataError
 from plumbob.party import Home, Outcome
 from plumbob.party.verbs import serve as serving
 from plumbob.plan import Plan
-from tests.party.test_from_python import together, write_tables
-from tests.world import free_port
+from tests.party.test_from_python import homes, together
 
+__all__ = ["homes"]  # A fixture.
 UNIT = Path(__file__).parents[2] / "examples" / "service" / "plumbob-party.service"
-
-
-@pytest.fixture
-def homes(tmp_path: Path) -> tuple[Home, Home]:
-    """Both sides, joined; the bank listens."""
-    write_tables(tmp_path)
-    place = f"127.0.0.1:{free_port()}"
-    party.init(tmp_path / "bank", "bank", data=tmp_path / "bank.csv", label="late", listen=place)
-    party.init(tmp_path / "fund", "fund", data=tmp_path / "fund.csv")
-    for own, peer in (("bank", "fund"), ("fund", "bank")):
-        party.join(tmp_path / own, party.invite(tmp_path / peer)["token"])
-    return Home.open(tmp_path / "bank"), Home.open(tmp_path / "fund")
 
 
 def test_it_answers_twice(homes: tuple[Home, Home], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

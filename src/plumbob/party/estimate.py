@@ -89,7 +89,7 @@ def estimate(plan: Plan, rows: int | None = None) -> Estimate:
     if not plan.kind.has_lattices:
         raise PlanError(f'--estimate: expected protocol = "shares", got "{plan.protocol}"; leave --estimate out')
     figures = figures_of(plan, rows)
-    shape, sent = RunShape(plan, figures.rows), bytes_sent(figures)
+    shape, sent, data = RunShape(plan, figures.rows), total_bytes(plan, figures.rows), data_bytes(figures)
     threads, path = cores(), SECONDS[available_paths()[0]]
     setup = setup_work(shape, path) / threads
     steps = step_work(shape, path) / threads + BYTE_SECONDS * sent
@@ -101,9 +101,7 @@ def estimate(plan: Plan, rows: int | None = None) -> Estimate:
         bytes_sent=sent,
         megabytes_sent=sent / 1e6,
         peak_memory_mib=(peak_memory(figures, sent) + key_memory(shape)) / MEBIBYTE,
-        temporary_files_mib=sum(size for size in data_bytes(figures) if size >= store.MAPPED_FROM)
-        * COPIES_OF_DATA
-        / MEBIBYTE,
+        temporary_files_mib=COPIES_OF_DATA * sum(size for size in data if size >= store.MAPPED_FROM) / MEBIBYTE,
         evidence_mib=most_evidence(figures) / MEBIBYTE,
         rows=figures.rows,
         passes=in_words(figures.levels),
@@ -112,12 +110,13 @@ def estimate(plan: Plan, rows: int | None = None) -> Estimate:
 
 def estimate_lines(cost: Estimate, plan: Plan) -> list[str]:
     """The estimate as lines for a terminal."""
+    files = f", and {size(cost.temporary_files_mib * 2**20)} of temporary files" if cost.temporary_files_mib else ""
     return [
         f"estimate for {counted(cost.rows, 'training row')}, all parties on this machine:",
         f"  about {_duration(cost.minutes)} ({counted(cost.steps, *plan.step_nouns)} of {seconds(cost.step_seconds)})",
         f"  {cost.passes}",
         f"  {size(cost.bytes_sent)} sent, all parties together",
-        f"  about {size(cost.peak_memory_mib * 2**20)} of memory at its peak{_files_beside(cost)}",
+        f"  about {size(cost.peak_memory_mib * 2**20)} of memory at its peak{files}",
         *([f"  up to {size(cost.evidence_mib * 2**20)} of evidence at each party"] if cost.evidence_mib else []),
     ]
 
@@ -126,21 +125,12 @@ def _duration(minutes: float) -> str:
     return f"{minutes:.0f} minutes" if minutes >= SHOWN_IN_MINUTES else seconds(60 * minutes)
 
 
-def _files_beside(cost: Estimate) -> str:
-    return f", and {size(cost.temporary_files_mib * 2**20)} of temporary files" if cost.temporary_files_mib else ""
-
-
 def most_evidence(figures: Figures) -> int:
     """The bytes of evidence at the party that keeps the most."""
     plan = figures.plan
     if not plan.keeps_evidence:
         return 0
     return max(evidence_bytes(plan.replace(test_share=0.0), party.name, figures.rows) for party in plan.learners)
-
-
-def bytes_sent(figures: Figures) -> int:
-    """The bytes that all parties send, headers included, without the scores of held-out rows."""
-    return total_bytes(figures.plan, figures.rows)
 
 
 # Time, of one thread.
