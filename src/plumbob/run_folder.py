@@ -7,7 +7,7 @@
       parties/NAME/part.json                     one party's part of the model, for its owner alone
       parties/NAME/columns.json                  on a network: the columns of its own table with their ends, for itself
       parties/NAME/transcript.npz                in a simulation: what each party saw
-      parties/NAME/rows.csv                      in a simulation, at the label party: which rows were held out
+      parties/NAME/rows.csv                      at the label party: which rows were held out
       receipt.json                               on a network, the record signed by whoever kept it
       signatures/NAME.signature                  on a network, everybody's word for the plan
       seals/SESSION.json                         on a network, everybody's last signature in each session
@@ -104,7 +104,7 @@ class RunFolder:
         return self.party_folder(party) / "scored.txt"
 
     def rows_file(self, name: str) -> Path:
-        """The file, in a simulation at the label party, of all rows and which of them were held out."""
+        """The file, at the label party, of all rows of training and which of them were held out."""
         return self.party_folder(name) / "rows.csv"
 
     def make_party_folder(self, name: str) -> None:

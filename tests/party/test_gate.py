@@ -28,7 +28,9 @@ from plumbob.party import gate
 from plumbob.party.gate import Expected, kept_statement, reasons_to_wait
 from plumbob.party.home import Home
 from plumbob.party.opened_evidence import OpenedEvidence
+from plumbob.party.rows import keep_aligned
 from plumbob.party.runs import finished_run
+from plumbob.party.scores import read_trained_rows
 from plumbob.party.sealing import AuditorKeys
 from plumbob.party.statements import FORMAT, SignedStatement, sign_statement, write_statement
 from plumbob.party.verbs import serve
@@ -36,6 +38,7 @@ from plumbob.party.verbs.receipt import NOBODY
 from plumbob.party.verbs.receipt import run as receipt
 from plumbob.plan import Plan
 from plumbob.protocol import scoring
+from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.outcome import HELD_OUT, measure_quality
 from plumbob.protocol.part import ModelPart
@@ -135,6 +138,36 @@ def test_scores_open_once_a_clean_statement_is_kept(fresh: Kept, statement: dict
     asked, answered = both_predict(fresh, out=tmp_path / "scores.csv")
     assert (asked["rows"], answered["rows"], answered["rows_in_all"]) == (40, 32, 40)
     assert [row["score"] for row in csv.DictReader((tmp_path / "scores.csv").read_text().splitlines())].count("") == 0
+
+
+def test_held_out_rows_are_those_of_training_whatever_was_aligned_since(
+    fresh: Kept, statement: dict[str, Any], tmp_path: Path
+) -> None:
+    """No row that was trained on judges the model, though the same parties have found other common rows since."""
+    keep(fresh, sign_statement(fresh.auditors["label"], statement), tmp_path / "s.json")
+    ids = fresh.tables["label"].ids
+    held_out = [
+        one for one, is_held_out in (read_trained_rows(run_of(fresh, "label"), "label") or {}).items() if is_held_out
+    ]
+    gone, left = held_out[:5], held_out[5:]
+
+    def align(*common: str) -> None:
+        for name in fresh.tables:
+            keep_aligned(home_of(fresh, name), fresh.plan, Alignment(common, "", len(common), {}))
+
+    try:
+        align(*(one for one in ids if one not in gone))
+        asked, answered = both_predict(fresh, out=tmp_path / "scores.csv", held_out=True)
+        assert asked["rows"] == answered["rows"] == len(left) == 3
+        written = list(csv.DictReader((tmp_path / "scores.csv").read_text().splitlines()))
+        assert {row["id"]: bool(row["score"]) for row in written} == dict.fromkeys(left, True) | dict.fromkeys(
+            gone, False
+        )
+        align(*(one for one in ids if one not in held_out))
+        with pytest.raises(DataError, match="none of the 8 rows that training held out is among the 32 aligned rows"):
+            party.predict(home_of(fresh, "label"), fresh.plan, held_out=True, caller=QUIET)
+    finally:
+        align(*ids)
 
 
 def test_serve_waits_for_the_statement_and_then_answers(

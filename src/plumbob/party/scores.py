@@ -17,6 +17,7 @@ from plumbob.net.identity import write_over
 from plumbob.run_folder import RunFolder
 
 SAID = {True: "yes", False: "no", None: ""}
+ROWS_HEADER = ["id", "held_out"]
 
 
 def refuse_unwritable(out: Path) -> None:
@@ -99,6 +100,31 @@ def _auc(model: str, found: Mapping[str, float | None]) -> str:
     low, high = found.get("auc_low"), found.get("auc_high")
     interval = "" if low is None or high is None else f" ({decimal(low)} to {decimal(high)})"
     return f"{model} {decimal(found.get('auc'))}{interval}, log loss {decimal(found.get('log_loss'))}"
+
+
+# Which rows a model was trained on stands beside the label party's part: parties may align other rows later.
+
+
+def keep_trained_rows(run: RunFolder, party: str, held_out: Mapping[str, bool]) -> None:
+    """Keep, for the label party alone, whether each row that was there in training was held out."""
+    file = run.rows_file(party)
+    file.touch(mode=0o600)
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(ROWS_HEADER)
+        writer.writerows((identity, SAID[is_held_out]) for identity, is_held_out in held_out.items())
+
+
+def read_trained_rows(run: RunFolder, party: str) -> dict[str, bool] | None:
+    """Whether each row that was there in training was held out; None where nobody kept that."""
+    file = run.rows_file(party)
+    if not file.exists():
+        return None
+    with file.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.reader(lines))
+    if rows[:1] != [ROWS_HEADER] or any(len(row) != 2 or row[1] not in (SAID[True], SAID[False]) for row in rows[1:]):
+        raise DataError(f"{file}: expected an id and yes or no in each line; it is damaged, delete it")
+    return {identity: word == SAID[True] for identity, word in rows[1:]}
 
 
 # Scores of held-out rows were opened to measure the model; asked for again, they would count again.

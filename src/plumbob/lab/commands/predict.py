@@ -9,10 +9,9 @@ from plumbob.errors import BudgetExceededError, DataError
 from plumbob.lab.simulate import JointModel
 from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
-from plumbob.lab.simulate.quality import read_rows
 from plumbob.model.links import log_odds
 from plumbob.net.identity import write_over
-from plumbob.party.scores import unusual_lines, write_scores
+from plumbob.party.scores import read_trained_rows, unusual_lines, write_scores
 from plumbob.plan import Plan
 from plumbob.protocol.limits import most_scored_rows
 from plumbob.protocol.part import ModelPart
@@ -40,7 +39,7 @@ def predict(
         for party, unseen in loaded.unseen.items()
         for line in unusual_lines(party, unseen, loaded.rare[party], len(row_ids))
     ]
-    held_out = read_rows(RunFolder(folder), label_party) if loaded.has_ids else None
+    held_out = read_trained_rows(RunFolder(folder), label_party) if loaded.has_ids else None
     scored = _rows_ever_scored(RunFolder(folder), model.plan, row_ids, held_out or {})
     scores = model.scores(loaded.tables)
     _keep_scored(RunFolder(folder), label_party, scored)

@@ -8,7 +8,6 @@ Which rows it was trained on, and which it was judged on, stands in a file besid
 an id of their own are kept there. Rows that are known by their place would be taken for rows of another file.
 """
 
-import csv
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,21 +19,19 @@ from plumbob.counting import decimal
 from plumbob.data import Table, batches, held_out_rows, store
 from plumbob.data.encoder import ALL_ROWS, Rows, fit_encoder
 from plumbob.data.whitening import CLIP
-from plumbob.errors import DataError
 from plumbob.lab import one_step
 from plumbob.lab.simulate.files import LoadedTables
 from plumbob.lab.simulate.training import JointModel, Run
 from plumbob.lab.transcript import Transcript
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
-from plumbob.party.scores import SAID
+from plumbob.party.scores import keep_trained_rows
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.outcome import HELD_OUT, measure_quality
 from plumbob.run_folder import RunFolder
 
 TEST_PART, TRAINING = "test part", "training rows"
-ROWS_HEADER = ["id", "held_out"]
 
 SAMPLED = "Very many rows: local-only and pooled models were fitted, and epochs judged, on some of them, evenly spread."
 MANY_ROWS = 100_000
@@ -222,24 +219,7 @@ def keep_rows(run: Run, loaded: LoadedTables, folder: RunFolder) -> None:
         return
     name = run.model.plan.label_party.name
     folder.make_party_folder(name)
-    file = folder.rows_file(name)
-    file.touch(mode=0o600)
-    with file.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
-        writer.writerow(ROWS_HEADER)
-        writer.writerows((identity, SAID[is_held_out]) for identity, is_held_out in _held_out(run, loaded).items())
-
-
-def read_rows(folder: RunFolder, party: str) -> dict[str, bool] | None:
-    """Whether each row that was there in training was held out; None where nobody kept that."""
-    file = folder.rows_file(party)
-    if not file.exists():
-        return None
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = list(csv.reader(lines))
-    if rows[:1] != [ROWS_HEADER] or any(len(row) != 2 or row[1] not in (SAID[True], SAID[False]) for row in rows[1:]):
-        raise DataError(f"{file}: expected an id and yes or no in each line; it is damaged, delete it")
-    return {identity: word == SAID[True] for identity, word in rows[1:]}
+    keep_trained_rows(folder, name, _held_out(run, loaded))
 
 
 def _held_out(run: Run, loaded: LoadedTables) -> dict[str, bool]:

@@ -1,18 +1,17 @@
 """`party predict`: gets scores of aligned rows at the label party, and answers one session at the others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plumbob.arrays import Vector
 from plumbob.caller import IN_PYTHON, Caller, Outcome, Result, Tell
 from plumbob.counting import counted, decimal
-from plumbob.data import Table, held_out_rows, read_table
+from plumbob.data import Table, read_table
 from plumbob.errors import DataError, PeerAwayError, ScoresWaitError
 from plumbob.model.logistic import fit_logistic
 from plumbob.party import prediction
@@ -28,6 +27,7 @@ from plumbob.party.scores import (
     keep_scores,
     known_scores,
     quality_in_words,
+    read_trained_rows,
     refuse_unwritable,
     unusual_lines,
     write_scores,
@@ -114,9 +114,9 @@ def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, 
     if part.classes is None:
         raise DataError("the label party's part names no classes; was it saved by another version?")
     table, absent = _table_to_predict(home, plan, part, wanted.name, wanted.data, wanted.is_strict)
-    held_out = _held_out(home, plan, run)
+    trained = read_trained_rows(run, home.identity.name) or {}
     if wanted.is_held_out:
-        rows, absent = [row for row, identity in enumerate(table.ids) if held_out[identity]], list[str]()
+        rows, absent = _held_out_rows(table, trained)
     elif wanted.ids:
         rows, absent = _rows_asked(table, wanted.ids)
     else:
@@ -135,11 +135,12 @@ def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, 
     ids, answers = [table.ids[row] for row in rows], iter(found.tolist())
     scores = np.array([known[identity] if identity in known else next(answers) for identity in ids])
     remarks = [*_unusual(part, table), *_known_in_words(len(rows) - len(asked))]
-    written: Result = write_scores(out, ids, scores, part.classes, remarks, held_out=held_out, absent=absent)
+    written: Result = write_scores(out, ids, scores, part.classes, remarks, held_out=trained, absent=absent)
     written["list"] = wanted.name
     if wanted.is_held_out:
         keep_scores(run, home.identity.name, ids, scores.tolist())
-        models = _models_on_held_out(aligned_table(home, plan), part, np.array(rows), scores, plan)
+        training = [row for row, identity in enumerate(table.ids) if trained.get(identity) is False]
+        models = _models_on_held_out(aligned_table(home, plan), part, training, rows, scores, plan)
         return with_line({**written, "quality": {HELD_OUT: models}}, quality_in_words(HELD_OUT, models))
     return written if labels is None else {**written, **_quality(labels, ids, scores, written)}
 
@@ -261,11 +262,17 @@ def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]
     return [position[identity] for identity in ids if identity in position], absent
 
 
-def _held_out(home: Home, plan: Plan, run: RunFolder) -> dict[str, bool]:
-    """Whether the run held out each row that was aligned for training, by id."""
-    ids = aligned_before(home, plan).ids
-    _, held_out = held_out_rows(ids, plan.held_out(len(ids)), bytes.fromhex(run.record().seed))
-    return dict.fromkeys(ids, False) | dict.fromkeys((ids[row] for row in held_out.tolist()), True)
+def _held_out_rows(table: Table, trained: Mapping[str, bool]) -> tuple[list[int], list[str]]:
+    """(the rows that training held out, the ids of those that are not aligned any more); DataError without any row."""
+    held_out = [identity for identity, is_held_out in trained.items() if is_held_out]
+    position = {identity: row for row, identity in enumerate(table.ids)}
+    rows = sorted(position[identity] for identity in held_out if identity in position)
+    if not rows:
+        raise DataError(
+            f"--held-out: none of the {counted(len(held_out), 'row')} that training held out is among the "
+            f"{len(table):,} aligned rows; align the list of training again on all sides: plumbob party align PLAN"
+        )
+    return rows, [identity for identity in held_out if identity not in position]
 
 
 def _refuse_no_held_out(home: Home, plan: Plan, wanted: Wanted, test: str | Path | None) -> None:
@@ -276,11 +283,10 @@ def _refuse_no_held_out(home: Home, plan: Plan, wanted: Wanted, test: str | Path
 
 
 def _models_on_held_out(
-    table: Table, part: ModelPart, held_out: NDArray[np.intp], odds: Vector, plan: Plan
+    table: Table, part: ModelPart, training: Sequence[int], held_out: Sequence[int], odds: Vector, plan: Plan
 ) -> dict[str, Metrics]:
-    """Metrics of the joint model, and of a model that this party fits to its own columns alone."""
+    """Metrics of the joint model, and of a model that this party fits to its own columns of the training rows alone."""
     labels = np.asarray(table.labels)
-    training = np.setdiff1d(np.arange(len(table)), held_out)
     X = np.column_stack([part.encoder.encode(table), np.ones(len(table))])
     penalty = (plan.l2 or 1.0 / len(training)) * np.diag([1.0] * (X.shape[1] - 1) + [0.0])
     weights = None if table.weights is None else table.weights[training]

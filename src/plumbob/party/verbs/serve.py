@@ -44,7 +44,8 @@ def serve(
     answered = rows = refused = 0
     events(f"ready to answer the list {name}" if name else "ready to answer the list of training")
     if others := [other for other in names_kept(opened, agreed) if other not in ("", name)]:
-        events(f"not answered here, though aligned: {', '.join(others)}; each needs a service of its own, with --name")
+        listed = ", ".join(others)
+        events(f"not answered here, though aligned: {listed}; to answer one, end this service and start it with --name")
     while sessions is None or answered + refused < sessions:
         _wait_for_replay(opened, agreed, name, events)
         try:

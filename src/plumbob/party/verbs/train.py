@@ -20,7 +20,7 @@ from plumbob.party.record_signature import sign_record, signature_of
 from plumbob.party.row_count import AnsweredRows, book_held_out, row_limit
 from plumbob.party.rows import aligned_table
 from plumbob.party.runs import RUN_ONCE, beginnings, open_journal, open_run
-from plumbob.party.scores import keep_scores, quality_in_words
+from plumbob.party.scores import keep_scores, keep_trained_rows, quality_in_words
 from plumbob.party.session import ROOM, Peers, Session, session_at
 from plumbob.party.signature import PlanSignature, own_signature, swap_signatures
 from plumbob.party.waiting import Status
@@ -201,10 +201,12 @@ def _filed(
     record = run_record(session.plan, party.engine_name, participant.draws, [shown], party.training_rows, party.seed)
     absurd = _divergence(party)
     notes = record.notes if absurd is None else [*record.notes, str(absurd)]
+    held_out = [party.table.ids[row] for row in party.shard.held_out.tolist()]
+    if session.name == session.plan.label_party.name:
+        keep_trained_rows(folder, session.name, dict.fromkeys(party.table.ids, False) | dict.fromkeys(held_out, True))
     alone = None if scores is None else weights_alone(party)
     if scores is not None and alone is not None:
         found, curves = judge_at_home(party, scores, alone)
-        held_out = [party.table.ids[row] for row in party.shard.held_out.tolist()]
         keep_scores(folder, session.name, held_out, scores.tolist())
         record = replace(record, quality={HELD_OUT: found}, calibration=curves, test_rows=len(scores))
     record = replace(
