@@ -51,7 +51,7 @@ def test_the_class_and_the_columns_are_named(cli: CommandLine, tables: list[str]
     assert "lowest highest" in told
     assert cli("report", str(run)) == 0
     page = RunFolder(run).report_file.read_text(encoding="utf-8")
-    assert "A score speaks for the class yes." in page
+    assert "The model predicts the class yes." in page
     for words in ("The columns", "Columns of bank", "Columns of fund"):
         assert words in page
     scores = tmp_path / "scores.csv"

@@ -130,7 +130,7 @@ class RunRecord:
     accepted_cheating: bool = False
     accepted_evidence: bool = False
     predicted_class: str = ""
-    """The class of the label that a score speaks for, at whoever has the label."""
+    """The class of the label that the model predicts, at whoever has the label."""
     findings: list[Finding] = field(default_factory=list)
     """The findings of the red team, if it was asked."""
     predicted: list[Finding] = field(default_factory=list)

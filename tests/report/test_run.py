@@ -121,12 +121,14 @@ def test_the_gain_is_said_first() -> None:
         "pooled": {"auc": 0.8},
     }
     base = unfinished_record(Plan.for_columns((2, 3)), 40, "finished")
-    first, second, *_ = run_page(replace(base, quality={"test rows": models}, predicted_class="bad")).result
+    run = replace(base, quality={"test rows": models}, predicted_class="bad", remarks=["few rows", "Drafted for few."])
+    first, second, *_, remark, another = run_page(run).result
     assert first == (
         "On the test rows, the joint model has an AUC of 0.800: 0.100 more than label reaches alone (0.700), and as "
         "much as one model of all columns in one place."
     )
-    assert second == "A score speaks for the class bad."
+    assert second == "The model predicts the class bad."
+    assert (remark, another) == ("Few rows.", "Drafted for few.")
     # Nothing is compared with what nobody measured.
     assert "AUC" not in " ".join(run_page(replace(base, quality={"rows": {"joint": {"auc": 0.8}}})).result)
 

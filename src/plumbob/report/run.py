@@ -126,10 +126,10 @@ def _result(record: RunRecord) -> Iterator[str]:
         yield f"The run did not finish: {record.status}."
     yield from gain_in_words(record)
     if record.predicted_class:
-        yield f"A score speaks for the class {record.predicted_class}."
+        yield f"The model predicts the class {record.predicted_class}."
     if record.quality:
         yield link_in_words(record.parsed_plan)
-        yield from (f"{one[:1].upper()}{one[1:]}." for one in record.remarks)
+        yield from (f"{remark[:1].upper()}{remark[1:].removesuffix('.')}." for remark in record.remarks)
 
 
 def _cost_facts(record: RunRecord) -> Iterator[Fact]:
