@@ -644,7 +644,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], object], list[str], str]] = {
         [],
         "column 'shares': 1 of 20 cells is not a number, the first in row 1",
     ),
-    "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat an id"),
+    "repeated id": (lambda folder: fund_file(folder, id="p7"), [], "fund: 1 of 20 rows repeat the id"),
     "one class": (one_class, [], "bank: expected two classes of labels in 20 rows, got 1"),
     "nobody in common": (lambda folder: fund_file(folder, start=500), [], "have no id in common"),
     "batch too large": (lambda folder: None, ["--batch-size", "21"], "batch_size 21 is more than the 20 training rows"),

@@ -152,7 +152,7 @@ def test_bad_cells(tmp_path: Path, files: list[str], cell: str, message: str) ->
 @pytest.mark.parametrize(
     ("party", "header", "rows", "message"),
     [
-        ("fund", "id,shares,debt", fund_rows([1, 2, 3, 3, 3]), "fund: 2 of 5 rows repeat an id"),
+        ("fund", "id,shares,debt", fund_rows([1, 2, 3, 3, 3]), "fund: 2 of 5 rows repeat the id"),
         (
             *("fund", "id,shares,debt", fund_rows([0, 1, 2, 3, 4, 900, 901])),
             r"only 5 rows in common \(bank 40, fund 7\), and training needs 10",
