@@ -1,1 +1,1 @@
-"""The tests of `plumbob.crypto`, one file a module; `test_hiding` and `test_round` hold what all promise."""
+"""The tests of `plumbob.crypto`, one file a module."""

@@ -49,21 +49,6 @@ def test_any_changed_character_is_seen(parties: dict[str, Identity], data: st.Da
         Invitation.parse(changed)
 
 
-@given(st.text())
-def test_no_text_breaks_the_parser(text: str) -> None:
-    """Whatever is pasted, the answer is our own error."""
-    for token in (text, PREFIX + text):
-        with pytest.raises(IdentityError):
-            Invitation.parse(token)
-
-
-@given(st.binary(max_size=200))
-def test_no_content_breaks_the_parser(content: bytes) -> None:
-    """No content breaks the parser, not even behind a right checksum."""
-    with pytest.raises(IdentityError):
-        Invitation.parse(token_of(content))
-
-
 def test_contents_are_strict(bank: Identity) -> None:
     """A missing, an unknown or a wrong field, another name, another layout: each is refused."""
     right = {"name": "bank", "certificate": base64.b64encode(bank.certificate.der).decode(), "address": ""}

@@ -49,17 +49,6 @@ def test_anything_else_is_the_peers_fault(data: bytes, words: str) -> None:
         channel.receive(Kind.RESIDUALS, 5, len(BODY))
 
 
-def test_a_repeated_message_is_refused() -> None:
-    """A replay has a sequence number that was used already."""
-    channel, peer = channel_and_peer()
-    data = Message(Kind.RESIDUALS, 1, 0, BODY).encode()
-    peer.send(data)
-    peer.send(data)
-    channel.receive(Kind.RESIDUALS, 1, len(BODY))
-    with pytest.raises(RemoteProtocolError, match="as message 1, got RESIDUALS of step 1 as message 0"):
-        channel.receive(Kind.RESIDUALS, 1, len(BODY))
-
-
 def test_a_text_has_a_longest_size_too() -> None:
     """Where the plan does not say a body's size, a fixed limit does."""
     channel, peer = channel_and_peer()

@@ -66,7 +66,7 @@ def test_three_lists() -> None:
 
 
 def test_another_order() -> None:
-    """A shuffle list holds the same points where the order says."""
+    """A shuffled list holds the same points where the order says."""
     points = strings("order", 40)
     order = np.random.default_rng(3).permutation(40).astype(np.uint32)
     assert shuffle(b"".join(points), order) == b"".join(points[place] for place in order)

@@ -182,7 +182,7 @@ class AlignmentParty:
     def _travel(self) -> bytes:
         """Pass the lists round the ring; returns the points of the party after this one, under all scalars.
 
-        Between two they are in their owner's order; otherwise every party has shuffle them.
+        Between two they are in their owner's order; otherwise every party has shuffled them.
         """
         own = (
             self._ids.encoded(self._own_order[start : start + self._chunk]) for start in self._starts(len(self._ids))
