@@ -20,7 +20,8 @@ from plumbob.privacy import home
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.home import GRID, REACH, Range
 from plumbob.privacy.rows import squared_norm_units
-from plumbob.protocol.row_noise import HomeTreatment, home_rho
+from plumbob.protocol.row_cost import home_rho
+from plumbob.protocol.row_noise import HomeTreatment
 
 HALF = Fraction(1, 2)
 VALUE = st.one_of(st.floats(-1e6, 1e6), st.just(math.nan), st.integers(-3, 3).map(float))

@@ -26,7 +26,7 @@ from plumbob.plan.sigmoids import AMPLITUDES, SIGMOIDS
 from plumbob.privacy import rows
 from plumbob.privacy.accounting import zcdp_epsilon
 from plumbob.privacy.rows import RowSpending
-from plumbob.protocol import row_noise
+from plumbob.protocol import row_cost, row_noise
 from plumbob.protocol.messages import Kind
 from plumbob.protocol.openings import ENTRY_INTEGER_BITS
 from plumbob.protocol.shares.shape import DROPPED_BITS, GRADIENT_RING, STRAY_UNITS, RunShape
@@ -73,18 +73,18 @@ def test_no_row_may_be_too_long_for_the_products() -> None:
 def test_the_cost_is_the_plan_s_promise() -> None:
     """Passes and both whitenings together cost at most epsilon, and almost all of it."""
     plan = plan_for(epsilon=2.0)
-    cost = row_noise.row_cost(plan, 0.0)
+    cost = row_cost.row_cost(plan, 0.0)
     assert cost is not None
     assert len(cost.at_home) == 2
     assert cost.passes == 8
     assert 1.99 < cost.epsilon(plan.delta) <= 2.0
-    assert row_noise.row_cost(plan.replace(noise="none"), 0.0) is None
+    assert row_cost.row_cost(plan.replace(noise="none"), 0.0) is None
 
 
 def test_a_party_without_columns_pays_nothing_at_home() -> None:
     """Only whoever has columns whitens them; columns that are left as they are cost nothing either."""
-    one = row_noise.row_cost(plan_for((0, 5)), 0.0)
-    none = row_noise.row_cost(plan_for(scale="none", learning_rate=0.1), 0.0)
+    one = row_cost.row_cost(plan_for((0, 5)), 0.0)
+    none = row_cost.row_cost(plan_for(scale="none", learning_rate=0.1), 0.0)
     assert one is not None
     assert none is not None
     assert len(one.at_home) == 1
@@ -94,10 +94,10 @@ def test_a_party_without_columns_pays_nothing_at_home() -> None:
 def test_the_norm_is_the_root_of_all_columns_unless_stated() -> None:
     """R_k follows the columns, R includes the intercept, and the rate counts it as one more block."""
     plan = plan_for((3, 6))
-    assert row_noise.norms(plan) == pytest.approx((math.sqrt(3), math.sqrt(6)))
+    assert row_cost.norms(plan) == pytest.approx((math.sqrt(3), math.sqrt(6)))
     assert plan.rate == pytest.approx(4 / 3)
-    assert row_noise.norms(plan_for((3, 6), row_norm=3.0)) == pytest.approx((math.sqrt(3), math.sqrt(6)))
-    with_intercept, without = (row_noise.sensitivity(plan_for(intercept=value)).units for value in (True, False))
+    assert row_cost.norms(plan_for((3, 6), row_norm=3.0)) == pytest.approx((math.sqrt(3), math.sqrt(6)))
+    with_intercept, without = (row_cost.sensitivity(plan_for(intercept=value)).units for value in (True, False))
     assert with_intercept / without == pytest.approx(math.sqrt(8 / 7), rel=1e-6)
 
 
@@ -136,7 +136,7 @@ def test_every_trained_row_is_within_its_party_s_norm() -> None:
     """What training sees is whole units of bounded length at every party, and the intercept's column stays 1."""
     plan = plan_for()
     run = trained(plan, people(500))
-    for party, norm in zip(plan.learners, row_noise.norms(plan), strict=True):
+    for party, norm in zip(plan.learners, row_cost.norms(plan), strict=True):
         units = run.transcripts[party.name].X[:, : party.features] * 2.0**plan.feature_bits
         assert (units == np.rint(units)).all()
         assert (units**2).sum(axis=1).max() <= rows.squared_norm_units(norm, plan.feature_bits)
@@ -167,7 +167,7 @@ def test_clear_is_the_reference_descent() -> None:
     """`clear` and the descent in whole numbers give the same weights from the same noise."""
     plan = plan_for().on(300)
     run = trained(plan, people(300))
-    cost = row_noise.row_cost(plan, 0.0)
+    cost = row_cost.row_cost(plan, 0.0)
     assert cost is not None
     label = run.transcripts["label"]
     # The label party's columns come first, its intercept last among them.
@@ -179,7 +179,7 @@ def test_clear_is_the_reference_descent() -> None:
         SIGMOIDS["fourier"].curve,
         plan.feature_bits,
         plan.residual_bits,
-        row_noise.sensitivity(plan),
+        row_cost.sensitivity(plan),
         cost,
         plan.rate_over(len(label.y)),
         plan.momentum,
@@ -315,7 +315,7 @@ def test_a_refused_budget_sends_nothing_about_rows() -> None:
 def test_rounding_inside_the_products_is_paid_for() -> None:
     """The sensitivity over shares is that of clear in coarser units, plus the strays; never less."""
     plan = shared_plan().on(300)
-    cost, exact = RunShape(plan, 300).row_cost, row_noise.row_cost(plan, 0.0)
+    cost, exact = RunShape(plan, 300).row_cost, row_cost.row_cost(plan, 0.0)
     assert cost is not None
     assert exact is not None
     in_plain_units = cost.sensitivity * 2.0 ** -RunShape(plan, 300).gradient_fraction

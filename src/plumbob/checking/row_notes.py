@@ -10,7 +10,8 @@ from plumbob.plan import Plan
 from plumbob.plan.mistakes import delta_mistake
 from plumbob.privacy.price import BEARABLE, NoisePrice
 from plumbob.privacy.rows import RowCost, coin_flip_bound, failures_in_delta, odds_factor, row_rule
-from plumbob.protocol.row_noise import kept_cost, norms, promised_cost
+from plumbob.protocol.row_cost import norms
+from plumbob.protocol.row_noise import kept_cost, promised_cost
 
 SMALLEST = 0.001
 """The smallest forecast of a loss in AUC that is shown as a figure."""

@@ -24,7 +24,7 @@ from plumbob.plan.mistakes import refuse_large_delta
 from plumbob.plan.sigmoids import SIGMOIDS, Sigmoid
 from plumbob.privacy.discrete_gaussian import Draw
 from plumbob.privacy.rows import RowCost
-from plumbob.protocol import row_noise
+from plumbob.protocol import row_cost, row_noise
 from plumbob.protocol.openings import columns_of
 from plumbob.protocol.party import AfterStep, row_weights
 
@@ -99,7 +99,7 @@ def _trained_rows(plan: Plan, tables: Mapping[str, Table]) -> int:
 
 def _noise_on_sums(plan: Plan, parties: list[OpenParty], generator: np.random.Generator) -> list[Matrix] | None:
     """For each party, what everybody's draws add to its sums in each pass; None where noise is on residuals."""
-    if (cost := row_noise.row_cost(plan, failure=0.0)) is None:
+    if (cost := row_cost.row_cost(plan, failure=0.0)) is None:
         return None
     columns = [len(party.start) for party in parties]
     drawn: Matrix = np.sum([noise_of_a_run(plan, cost, sum(columns), generator.bytes) for _ in parties], axis=0)

@@ -97,7 +97,7 @@ def exceeded_limit(plan: Plan, party: str, numbers: Numbers) -> str:
 def _keeps_to_norms(plan: Plan, party: str, entries: NDArray[Any]) -> bool:
     """Whether rows are within the norms on which a promise about whole rows rests: in whole numbers, without slack."""
     from plumbob.privacy.rows import squared_norm_units
-    from plumbob.protocol.row_noise import norms  # Late: a plan without such a promise needs nothing of it.
+    from plumbob.protocol.row_cost import norms  # Late: a plan without such a promise needs nothing of it.
 
     place = [learner.name for learner in plan.learners].index(party)
     most, own = squared_norm_units(norms(plan)[place], plan.feature_bits), plan.party(party).features

@@ -452,7 +452,7 @@ class RunShape:
         if self.plan.noise == "rows":
             # Late: a plan without such a promise needs nothing of it.
             from plumbob.privacy.rows import most_failure
-            from plumbob.protocol.row_noise import norms
+            from plumbob.protocol.row_cost import norms
 
             features = max(1.0, *norms(self.plan))
             # How often a run fails depends on this, and the noise on how often it fails: the most noise settles it.
@@ -475,7 +475,7 @@ class RunShape:
         return self._row_cost(self.failure) if self.plan.noise == "rows" else None
 
     def _row_cost(self, failure: float) -> "RowCost | None":
-        from plumbob.protocol.row_noise import SumUnits, row_cost  # As above.
+        from plumbob.protocol.row_cost import SumUnits, row_cost  # As above.
 
         units = SumUnits(SLOT_BITS, DROPPED_BITS, STRAY_UNITS * self.parties * len(self.sum_blocks))
         return row_cost(self.plan, failure, units)
@@ -522,9 +522,10 @@ def _too_much(plan: Plan, opened: int) -> str:
     else:
         whose = "in all" if len(plan.learners) == 2 else "of one party"
         accepted = f'{most // WEIGHTS.bits - 1} columns {whose}, or open = "never"'
+    key = "most_rows" if plan.is_closed else "open"
     return (
-        f'study.protocol: "shares": {opened} bits may be opened to one party, and its keys withstand {most}; accepted '
-        f"would be {accepted}"
+        f"opening.{key}: {opened} bits may be opened to one party, and its keys withstand {most}; accepted would be "
+        f"{accepted}"
     )
 
 

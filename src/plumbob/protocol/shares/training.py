@@ -356,7 +356,7 @@ class SharesParty(TrainingParty):
         if np.abs(self.weights).max(initial=0.0) > LARGEST_WEIGHT:
             raise DivergenceError(
                 f"training diverged: expected opened weights below {LARGEST_WEIGHT:g}, got larger ones; set "
-                'learning_rate = 0 with scale = "whitened", or lower it'
+                "l2, or fewer epochs"
             )
 
     def model_part(self) -> ModelPart:
