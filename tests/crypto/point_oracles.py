@@ -38,7 +38,7 @@ class SodiumGroup:
             raise refusal(mapped.index(IDENTITY))
         return _times(mapped, encoded)
 
-    def added(self, left: Points, right: Points) -> bytes:
+    def add(self, left: Points, right: Points) -> bytes:
         check_pairs(left, right)
         pairs = enumerate(zip(_split(left), _split(right), strict=True))
         each = ([_checked(side, place) for side in pair] for place, pair in pairs)

@@ -83,9 +83,9 @@ def test_multiples_of_the_generator(group: Group) -> None:
     """The first fifteen are those of RFC 9496, by multiplying and by adding; no multiple but the order's is nothing."""
     points = bytes.fromhex("".join(MULTIPLES[1:]))
     assert [group.times(GENERATOR, k).hex() for k in range(1, 16)] == MULTIPLES[1:]
-    assert group.added(points[:-32], GENERATOR * 14) == points[32:]
+    assert group.add(points[:-32], GENERATOR * 14) == points[32:]
     negative = group.times(GENERATOR, ORDER - 1)
-    assert group.added(GENERATOR, negative) == IDENTITY
+    assert group.add(GENERATOR, negative) == IDENTITY
     assert group.times(negative, ORDER - 1) == GENERATOR
 
 
@@ -97,8 +97,8 @@ def test_what_is_no_point_is_refused(group: Group, encoded: str) -> None:
         points = good[: 32 * place] + bad + good[32 * place :]
         calls: list[Callable[[], object]] = [
             partial(group.times, points, 7),
-            partial(group.added, points, GENERATOR * 12),
-            partial(group.added, GENERATOR * 12, points),
+            partial(group.add, points, GENERATOR * 12),
+            partial(group.add, GENERATOR * 12, points),
             partial(group.new_sum().add, points, bytes(16 * 12)),
         ]
         for call in calls:
@@ -110,7 +110,7 @@ def test_the_highest_bit_makes_no_second_encoding(group: Group) -> None:
     """A point with its highest bit set is no point: an element has one encoding."""
     for point in split(bytes.fromhex("".join(MULTIPLES[1:]))):
         other = point[:-1] + bytes([point[-1] | 0x80])
-        for call in (partial(group.times, other, 3), partial(group.added, GENERATOR, other)):
+        for call in (partial(group.times, other, 3), partial(group.add, GENERATOR, other)):
             with pytest.raises(CryptoError, match=r"point 0 "):
                 call()
 
@@ -224,7 +224,7 @@ def test_engines_agree_bit_for_bit(uniform: bytes, scalar: int, other: int) -> N
         one, two = group.times(point, scalar), group.times(point, other)
         assert group.times(one, other) == group.times(two, scalar)
         assert group.times(one, pow(scalar, -1, ORDER)) == point
-        total = group.added(one, two)
+        total = group.add(one, two)
         both = (scalar + other) % ORDER
         assert total == (group.times(point, both) if both else IDENTITY)
         answers.add((point.hex(), one.hex(), total.hex()))
@@ -244,7 +244,7 @@ def test_combinations_are_naive_sums(group: Group) -> None:
     for point, factor in zip(split(points), factors, strict=True):
         if factor:
             product = group.times(point, factor % ORDER)
-            total = product if total == IDENTITY else group.added(total, product)
+            total = product if total == IDENTITY else group.add(total, product)
         sum_of_one = group.new_sum()
         sum_of_one.add(point, encoded_factors([factor]))
         assert sum_of_one.total() == (product if factor else IDENTITY), factor
@@ -312,7 +312,7 @@ def test_threads_do_not_change_points(path: str, count: int) -> None:
         assert hashed == group.times(points, scalar)
         with pytest.raises(CryptoError, match=rf"point {count + 3} "):
             group.times(bad, scalar)
-        found.add((hashed, group.added(points, points), whole.total()))
+        found.add((hashed, group.add(points, points), whole.total()))
     assert len(found) == 1
 
 
@@ -346,7 +346,7 @@ def test_sizes_are_checked(group: Group) -> None:
     with pytest.raises(CryptoError, match="expected a multiple of 64"):
         group.times_hashed(GENERATOR * 3)
     with pytest.raises(CryptoError, match="as many points right as left"):
-        group.added(GENERATOR * 2, GENERATOR)
+        group.add(GENERATOR * 2, GENERATOR)
     with pytest.raises(CryptoError, match="a factor of 16 bytes for each point"):
         group.new_sum().add(GENERATOR * 2, bytes(16))
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from plumbob.crypto.ristretto import GENERATOR, IDENTITY, ORDER, POINT_BYTES, RistrettoGroup
-from plumbob.crypto.same_scalar import PROOF_BYTES, combined, factors, prove, public_point, verify
+from plumbob.crypto.same_scalar import PROOF_BYTES, combine, factors, prove, public_point, verify
 from plumbob.errors import CryptoError
 
 GROUP = RistrettoGroup(threads=1)
@@ -20,7 +20,7 @@ def a_list(count: int) -> bytes:
 
 def over(points: bytes, challenge: bytes = CHALLENGE) -> bytes:
     """The combination of a list, in chunks."""
-    return combined(GROUP, (points[at : at + CHUNK] for at in range(0, len(points), CHUNK)), challenge)
+    return combine(GROUP, (points[at : at + CHUNK] for at in range(0, len(points), CHUNK)), challenge)
 
 
 def judged(count: int, products: dict[int, bytes] | None = None) -> bool:
@@ -95,4 +95,4 @@ def test_factors_are_those_of_their_chunk() -> None:
 def test_a_combination_that_vanishes_is_refused() -> None:
     """Without points, or with points that cancel out, a proof is refused: one about nothing would always hold."""
     with pytest.raises(CryptoError, match="vanished"):
-        combined(GROUP, [], CHALLENGE)
+        combine(GROUP, [], CHALLENGE)

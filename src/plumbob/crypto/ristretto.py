@@ -65,7 +65,7 @@ class RistrettoGroup(KernelEngine):
         encoded = b"" if scalar == 1 else scalar_bytes(scalar)
         return _answer(_kernel.ristretto_times_mapped(self.path, uniform, encoded, self.threads))
 
-    def added(self, left: Points, right: Points) -> bytes:
+    def add(self, left: Points, right: Points) -> bytes:
         """The sum of each pair; CryptoError as in `times`. A point and its negative give the identity."""
         check_pairs(left, right)
         return _answer(_kernel.ristretto_add(self.path, left, right, self.threads))

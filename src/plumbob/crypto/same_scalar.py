@@ -25,7 +25,7 @@ PROOF_BYTES = 2 * SCALAR_BYTES
 NONCE_BYTES = 48  # So many more than a scalar has that the remainder is uniform.
 
 
-def combined(group: RistrettoGroup, chunks: Iterable[Points], challenge: bytes) -> bytes:
+def combine(group: RistrettoGroup, chunks: Iterable[Points], challenge: bytes) -> bytes:
     """The sum of all points times their factors. CryptoError where one is no point."""
     total = group.new_sum()
     for number, points in enumerate(chunks):
@@ -66,7 +66,7 @@ def verify(
     answer, response = (int.from_bytes(part, "little") for part in (proof[:SCALAR_BYTES], proof[SCALAR_BYTES:]))
     if len(proof) != PROOF_BYTES or not (0 < answer < ORDER and 0 < response < ORDER):
         return False
-    nonces = group.added(group.times(GENERATOR + combination, response), group.times(public + product, answer))
+    nonces = group.add(group.times(GENERATOR + combination, response), group.times(public + product, answer))
     expected = _answer(context, public, combination, product, nonces)
     return hmac.compare_digest(expected.to_bytes(SCALAR_BYTES, "little"), proof[:SCALAR_BYTES])
 

@@ -194,7 +194,7 @@ class Connector:
     async def _greet_caller(self, stream: TlsStream, source: str) -> None:
         where, limits = f"a caller from {source}", self._timeouts
         try:
-            with _closed_on_error(stream), self._strangers.admitted(source, lambda: stream.is_understood):
+            with _closed_on_error(stream), self._strangers.admit(source, lambda: stream.is_understood):
                 async with asyncio.timeout(limits.handshake):
                     await stream.handshake(limits.first_byte)
                     peer = stream.proven_peer(self._peers)

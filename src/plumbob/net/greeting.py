@@ -70,7 +70,7 @@ def decode(data: Data, peer: str) -> Greeting:
     return greeting
 
 
-def exchanged(connection: Connection, ours: Greeting, seconds: float) -> Greeting:
+def exchange(connection: Connection, ours: Greeting, seconds: float) -> Greeting:
     """Send our greeting and receive the peer's."""
     connection.send(encode(ours))
     return decode(connection.receive(seconds), connection.peer)

@@ -189,7 +189,7 @@ class ReliableLink:
 
     def _greet(self, connection: Connection) -> Greeting:
         ours = structs.replace(self._ours(), received=self._inbound.expected, clock=time.time())
-        return greeting.exchanged(connection, ours, GREETING_SECONDS)
+        return greeting.exchange(connection, ours, GREETING_SECONDS)
 
     def _ours(self) -> Greeting:
         """What we say about the run, with what was learnt of the peer since the start."""

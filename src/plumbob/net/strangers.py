@@ -36,7 +36,7 @@ class Strangers:
         self._here: list[Stranger] = []
 
     @contextmanager
-    def admitted(self, source: str, has_spoken: Callable[[], bool]) -> Iterator[None]:
+    def admit(self, source: str, has_spoken: Callable[[], bool]) -> Iterator[None]:
         """Admit the caller that this task serves; the task is cancelled where the caller must make room for another."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  # For the type checker: this is called in a task.

@@ -229,7 +229,7 @@ def _sessions(evidence: OpenedEvidence, plan: Plan) -> tuple[bytes, list[dict[st
     commitments = {name: hello.commitment for name, hello in hellos.items()}
     session = session_identity(head.purpose, plan.hash(), nonces, commitments)
     account = SessionAccount()
-    account.greeted(session, [party.name for party in plan.parties if party.name in by_party], commitments)
+    account.note_session(session, [party.name for party in plan.parties if party.name in by_party], commitments)
     rounds = [dict(account.commitments)]
     for number in range(1, min(map(len, by_party.values()))):
         for name in account.names:

@@ -162,7 +162,7 @@ class SessionAccount:
     seals: dict[str, Seal] = field(default_factory=dict)
     """The last seal of each party."""
 
-    def greeted(self, session: bytes, names: Iterable[str], first: Mapping[str, bytes]) -> None:
+    def note_session(self, session: bytes, names: Iterable[str], first: Mapping[str, bytes]) -> None:
         """Note the session's identity, of which all first commitments are a part."""
         self.session, self.names = session, list(names)
         self.commitments = {name: first[name] for name in self.names}

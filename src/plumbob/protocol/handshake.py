@@ -94,7 +94,7 @@ def greet_peers(participant: Participant, rows: int, purpose: SessionPurpose) ->
     if repeated := [peer for peer in theirs if list(nonces.values()).count(nonces[peer]) > 1]:
         raise RemoteProtocolError(f"{' and '.join(repeated)}: sent a nonce that another party has; each draws its own")
     identity = session_identity(purpose, participant.plan.hash(), nonces, commitments)
-    participant.account.greeted(identity, names, commitments)
+    participant.account.note_session(identity, names, commitments)
     if not rows:
         # An alignment has no seed, and who holds no rows does not hear it.
         participant.open_chain(identity, b"")

@@ -174,7 +174,7 @@ class SqliteJournal(Journal):
         self._erasable = False
         self.witness: JournalWitness | None = None
         """Keeps evidence of what passes through here, where the plan says so."""
-        self._lock = locked(path)
+        self._lock = lock(path)
         try:
             self._database = self._open()
             with self._intact():
@@ -583,12 +583,12 @@ def read_contents(path: Path) -> JournalContents:
     return JournalContents(any(name in facts for name in SECRET_FACTS) or any(rows), facts)
 
 
-def locked(path: Path) -> int:
-    """A handle that locks out other processes until it is closed: two on one journal would both send."""
-    lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+def lock(path: Path) -> int:
+    """Lock out other processes until the handle is closed: two on one journal would both send."""
+    handle = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(lock)
+        os.close(handle)
         raise JournalError(f"{path}: another process is using this run; wait for it or stop it") from None
-    return lock
+    return handle

@@ -49,7 +49,7 @@ class Blinder:
 
     def prove(self, context: bytes, points: Iterable[Points], challenge: bytes) -> bytes:
         """Prove that all points, chunk by chunk, were multiplied by this scalar."""
-        combination = same_scalar.combined(self._group, points, challenge)
+        combination = same_scalar.combine(self._group, points, challenge)
         return same_scalar.prove(self._group, self._scalar, context, combination)
 
     def is_proved(
@@ -62,8 +62,8 @@ class Blinder:
         proof: bytes,
     ) -> bool:
         """Whether a peer proved that all products carry one scalar; CryptoError where it sent what is no point."""
-        combination = same_scalar.combined(self._group, points, challenge)
-        product = same_scalar.combined(self._group, products, challenge)
+        combination = same_scalar.combine(self._group, points, challenge)
+        product = same_scalar.combine(self._group, products, challenge)
         return same_scalar.verify(self._group, context, public, combination, product, proof)
 
 

@@ -38,7 +38,7 @@ def test_weights_scale_factors(lattice_engine: Engine) -> None:
     """A number per row multiplies all factors of that row."""
     turns = np.array([1 << 28, 3 << 27], dtype=np.uint32)
     factors = angles.owner_factors(lattice_engine, turns, HARMONICS)
-    weighted = angles.weighted(factors, np.array([3 << 20, 1 << 19]))
+    weighted = angles.weigh(factors, np.array([3 << 20, 1 << 19]))
     assert (weighted[:, 0] == 3 * factors[:, 0]).all()
     assert (abs(2 * weighted[:, 1] - factors[:, 1]) <= 1).all()
 

@@ -26,9 +26,9 @@ def lifted(opening: MaskedOpening, values: list[int], seed: int) -> list[Pairs]:
     """All parties' shares after an opening."""
     first, *others = shared(values, opening.holders, opening.modulus, seed)
     masks = [opening.masks(bytes([holder, seed % 256]) * 16, len(values)) for holder in range(len(others))]
-    sent = [opening.to_bytes(opening.hidden(share, mask)) for share, mask in zip(others, masks, strict=True)]
+    sent = [opening.to_bytes(opening.hide(share, mask)) for share, mask in zip(others, masks, strict=True)]
     assert {len(body) for body in sent} == {opening.size(len(values))}
-    return [opening.lifted(first, [opening.from_bytes(body) for body in sent]), *map(pairs.negate, masks)]
+    return [opening.lift(first, [opening.from_bytes(body) for body in sent]), *map(pairs.negate, masks)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -73,7 +73,7 @@ def test_one_mask_hides_the_number_from_all_others_together() -> None:
         shares = shared([number] * count, 3, T, seed)
         masks = opening.masks(bytes([seed]) * 32, count)
         known = to_ints(pairs.add_modulo(shares[0], shares[1], T))
-        hidden = to_ints(opening.hidden(shares[2], masks))
+        hidden = to_ints(opening.hide(shares[2], masks))
         said.append(np.array([float((a + b) % T) for a, b in zip(hidden, known, strict=True)]))
     assert ks_2samp(*said).pvalue > 1e-4
     for each in said:

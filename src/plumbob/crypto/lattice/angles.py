@@ -47,8 +47,8 @@ def evaluator_factors(
     return engine.waves(angles, waves, 2 * FRACTION_BITS - fraction_bits)
 
 
-def weighted(factors: Small, weights: NDArray[np.int64]) -> Small:
-    """Factors times a number per row that only this party knows, given with 20 fraction bits."""
+def weigh(factors: Small, weights: NDArray[np.int64]) -> Small:
+    """Multiply factors with a number per row that only this party knows, given with 20 fraction bits."""
     return ((factors.astype(np.int64) * weights + (1 << FACTOR_BITS >> 1)) >> FACTOR_BITS).astype(np.int32)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, Residues, SlotValues, Small
 from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.layout import Layout
-from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
+from plumbob.crypto.lattice.products import PrivateMatrix, add_up_parts, at_place, join_answers
 from plumbob.crypto.lattice.sets import ParameterSet
 from plumbob.errors import EngineError
 
@@ -60,12 +60,12 @@ class ClusterEngine(Engine):
         if is_forward:
             request = self._ray.put(packed)
             given = [(at_place(keys, part), request) for part in parts]
-            return joined(
+            return join_answers(
                 self.spread(reply_of_rows, [(*rows, *more) for rows, more in zip(stored, given, strict=True)])
             )
         places = [(keys.uniform, part.start, packed[part]) for part in parts]
         sums = self.spread(sums_of_rows, [(*rows, *more) for rows, more in zip(stored, places, strict=True)])
-        return self.hide(layout, keys, added_up(layout.parameters, sums))
+        return self.hide(layout, keys, add_up_parts(layout.parameters, sums))
 
     def reply_slots(
         self, parameters: ParameterSet, keys: ReplyKeys, packed: Packed, values: SlotValues, is_turn: bool
@@ -78,7 +78,7 @@ class ClusterEngine(Engine):
             (parameters, at_place(keys, part), packed[part.start * terms : part.stop * terms], values[part], is_turn)
             for part in parts
         ]
-        return joined(self.spread(reply_of_slots, pieces))
+        return join_answers(self.spread(reply_of_slots, pieces))
 
     def spread(self, work: Callable[..., Any], pieces: Sequence[tuple[Any, ...]]) -> list[Any]:
         """`work` of each piece, in the order of the pieces. ValueError where an engine refuses its arguments."""

@@ -25,7 +25,7 @@ from plumbob.crypto.lattice.interface import (
     Wave,
 )
 from plumbob.crypto.lattice.layout import Layout
-from plumbob.crypto.lattice.products import PrivateMatrix, added_up, at_place, joined
+from plumbob.crypto.lattice.products import PrivateMatrix, add_up_parts, at_place, join_answers
 from plumbob.crypto.lattice.sets import ParameterSet, root
 
 
@@ -87,15 +87,15 @@ class Engine(KernelEngine):
         if layout.direction == "scores" or len(parts) == 1:
             answers = []
             for part in parts:
-                residues = matrix.residues if len(parts) == 1 else matrix.transformed(part)
+                residues = matrix.residues if len(parts) == 1 else matrix.transform(part)
                 given = (*_reply(at_place(keys, part)), packed, residues, *_widths(layout))
                 answers.append(_kernel.lattice_reply(lattice, *given, self.threads))
-            return joined(answers)
+            return join_answers(answers)
         sums = (
-            _kernel.lattice_add_up(lattice, uniform, part.start, packed[part], matrix.transformed(part), self.threads)
+            _kernel.lattice_add_up(lattice, uniform, part.start, packed[part], matrix.transform(part), self.threads)
             for part in parts
         )
-        return self.hide(layout, keys, added_up(layout.parameters, sums))
+        return self.hide(layout, keys, add_up_parts(layout.parameters, sums))
 
     def add_up(self, matrix: PrivateMatrix, uniform: bytes, first: int, packed: Packed) -> Residues:
         """What some of a request's polynomials, from the place `first` on, add to the replies, before it is hidden.

@@ -55,8 +55,8 @@ class MaskedOpening:
         stream = chacha20(key).update(bytes(16 * count))
         return pairs.reduce(np.frombuffer(stream, dtype="<u8").reshape(count, 2), self.mask_bits)
 
-    def hidden(self, share: Pairs, masks: Pairs) -> Pairs:
-        """A share (count, 2), which is below the modulus, behind its masks."""
+    def hide(self, share: Pairs, masks: Pairs) -> Pairs:
+        """Hide a share (count, 2), which is below the modulus, behind its masks."""
         return pairs.add_modulo(share, masks, self.modulus)
 
     def to_bytes(self, hidden: Pairs) -> bytes:
@@ -70,7 +70,7 @@ class MaskedOpening:
             raise CiphertextRefusedError("a masked number outside its range: expected one below the modulus")
         return values
 
-    def lifted(self, share: Pairs, hidden: Sequence[Pairs]) -> Pairs:
+    def lift(self, share: Pairs, hidden: Sequence[Pairs]) -> Pairs:
         """The first party's share from now on, c = x + r: signed whole numbers, modulo 2**128."""
         total = share
         for each in hidden:

@@ -227,10 +227,10 @@ class PrivateMatrix:
     @cached_property
     def residues(self) -> Residues:
         """The whole transformed matrix: (replies, requests, primes, degree)."""
-        return self.transformed(slice(0, self.layout.blocks))
+        return self.transform(slice(0, self.layout.blocks))
 
-    def transformed(self, blocks: slice) -> Residues:
-        """Some blocks of rows, transformed."""
+    def transform(self, blocks: slice) -> Residues:
+        """Transform some blocks of rows."""
         parameters, placed = self.layout.parameters, self.layout.place_rows(self.entries, blocks)
         residues = self.engine.transform(parameters, placed.reshape(-1, parameters.degree))
         return residues.reshape(*placed.shape[:2], len(parameters.primes), parameters.degree)
@@ -283,7 +283,7 @@ def at_place(keys: AnyKeys, part: slice) -> AnyKeys:
     return replace(keys, first=keys.first + part.start)
 
 
-def joined(answers: Sequence[Answered]) -> Answered:
+def join_answers(answers: Sequence[Answered]) -> Answered:
     """Join what was answered part by part."""
     if len(answers) == 1:
         return answers[0]
@@ -291,8 +291,8 @@ def joined(answers: Sequence[Answered]) -> Answered:
     return np.concatenate(replies), np.concatenate(shares)
 
 
-def added_up(parameters: ParameterSet, sums: Iterable[Residues]) -> Residues:
-    """The sum of what parts of a request add to the replies: residues have 50 bits, so that nothing overflows."""
+def add_up_parts(parameters: ParameterSet, sums: Iterable[Residues]) -> Residues:
+    """Add up what parts of a request add to the replies: residues have 50 bits, so that nothing overflows."""
     total: Residues = sum(sums, np.uint64(0)) % np.array(parameters.primes, dtype=np.uint64)[:, None]
     return total
 

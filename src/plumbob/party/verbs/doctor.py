@@ -30,7 +30,7 @@ from plumbob.errors import (
 from plumbob.net.address import Proxy
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.frames import FRAME, MESSAGE
-from plumbob.net.greeting import VERSION, Greeting, exchanged, plan_difference
+from plumbob.net.greeting import VERSION, Greeting, exchange, plan_difference
 from plumbob.net.identity import Certificate, now
 from plumbob.net.wire import Timeouts
 from plumbob.party.home import GivenHome, Home
@@ -350,7 +350,7 @@ def visited(connection: Connection, plan: Plan | None) -> list[Check]:
 
 def _compare_greetings(connection: Connection, plan: Plan | None) -> Iterator[Check]:
     ours = Greeting(purpose="doctor") if plan is None else topic_of(plan, "doctor")
-    theirs = exchanged(connection, ours, EXCHANGE_SECONDS)
+    theirs = exchange(connection, ours, EXCHANGE_SECONDS)
     skew = theirs.clock - time.time()
     yield _version(theirs)
     yield _clock(skew, connection.peer)

@@ -186,7 +186,7 @@ class Pass:
         if self.holders.is_first:
             peers = self.holders.names[1 : opening.holders]
             hidden = [self._receive_masked(peer, opening, len(share)) for peer in peers]
-            return opening.lifted(share, self.use("masked numbers", self.number, hidden))
+            return opening.lift(share, self.use("masked numbers", self.number, hidden))
         label, last = self.holders.label, self.shape.last_pass_of_key(self.number)
         masked = KeyContext(self.session, self.holders.name, label, kind, last).in_pass(self.number)
         context = masked.encode(self.shape.profile[2])
@@ -194,7 +194,7 @@ class Pass:
         content = fingerprint(self.answering_key, b"masked " + context, np.ascontiguousarray(share, dtype="<u8"))
         key = derive(self.answering_key, "masks", context, content)
         masks = opening.masks(key, len(share))
-        hidden_share = opening.to_bytes(opening.hidden(share, masks))
+        hidden_share = opening.to_bytes(opening.hide(share, masks))
         self.holders.channels[label].send(Kind.MASKED_SHARE, self.number, hidden_share)
         return pairs.negate(masks)
 

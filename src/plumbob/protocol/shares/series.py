@@ -94,7 +94,7 @@ class Stages:
     def _first_factors(self, scores: Angles, piece: slice) -> Small:
         """The label party's cosines and sines, weighted by its rows' weights."""
         factors = self._turning_factors(scores)
-        return factors if self.row_weights is None else angles.weighted(factors, self.row_weights[piece])
+        return factors if self.row_weights is None else angles.weigh(factors, self.row_weights[piece])
 
     def _turning_factors(self, scores: Angles) -> Small:
         return angles.owner_factors(self.engine, scores, HARMONICS)
