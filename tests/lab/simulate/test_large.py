@@ -80,4 +80,7 @@ def test_a_table_may_be_larger_than_memory(folder: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits private memory apart from mapped files")
 def test_the_limit_is_one(folder: Path) -> None:
     """With everything in memory the same job does not fit."""
-    assert "MemoryError" in finished(folder, 2**40).stderr
+    stopped = finished(folder, 2**40)
+    assert stopped.returncode == 1
+    # numpy's and Arrow's words, and Arrow's where the room ends with the stack of one more thread.
+    assert any(words in stopped.stderr for words in ("MemoryError", "Failed to launch worker thread"))
