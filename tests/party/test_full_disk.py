@@ -11,6 +11,7 @@ from typing import Protocol
 
 import pytest
 
+from plumbob import party
 from plumbob.errors import ROOM_ADVICE, JournalError
 from plumbob.plan import Plan
 from plumbob.protocol.journal import SqliteJournal
@@ -127,6 +128,19 @@ def test_a_journal_that_could_not_be_made(tmp_path: Path) -> None:
     assert refused > 20
     with closing(SqliteJournal(file)) as journal:
         assert journal.identity() == identity
+
+
+def test_a_party_that_could_not_be_set_up(tmp_path: Path) -> None:
+    """Wherever the room ends while a party is set up, typing the same again with more room sets it up after all."""
+    refused = 0
+    for limit in range(0, 1 << 14, 64):
+        with files_up_to(limit), suppress(OSError):
+            party.init(tmp_path / "bank", "bank")
+            break
+        refused += 1
+        assert not list((tmp_path / "bank").glob("*.*")), "half an identity refuses the next one"
+    assert refused > 20
+    assert party.invite(tmp_path / "bank")["name"] == "bank"
 
 
 @contextmanager

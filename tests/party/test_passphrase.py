@@ -46,6 +46,16 @@ def test_it_opens_the_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Home.open(home)
 
 
+def test_a_short_one_sets_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It leaves nothing behind that would refuse the next one."""
+    say(monkeypatch, PLUMBOB_PASSPHRASE="short")
+    with pytest.raises(IdentityError, match="at least 12 characters"):
+        party.init(tmp_path / "bank", "bank", passphrase=True)
+    assert not (tmp_path / "bank").exists()
+    say(monkeypatch, PLUMBOB_PASSPHRASE=WORDS)
+    party.init(tmp_path / "bank", "bank", passphrase=True)
+
+
 def test_it_can_be_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old one is needed for it, a short one is refused, and peers need not join again."""
     say(monkeypatch, PLUMBOB_PASSPHRASE=WORDS, PLUMBOB_NEW_PASSPHRASE="short")

@@ -13,7 +13,8 @@ import hashlib
 import os
 import shlex
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -155,14 +156,17 @@ class Identity:
                 "starting with a letter or digit"
             )
         _refuse_days(days)
+        # Before the folder: a passphrase that is refused leaves nothing behind.
+        key = ec.generate_private_key(ec.SECP256R1())
+        content = _pem(key, passphrase)
         make_private_folder(folder)
         for file in (folder / KEY_FILE, folder / CERTIFICATE_FILE):
             if file.exists():
                 raise IdentityError(f"{file}: there is an identity already; choose another folder with --home")
-        key = ec.generate_private_key(ec.SECP256R1())
         certificate = _self_signed(key, name, valid_from or now() - HEAD_START, days)
-        write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
-        write_private(folder / KEY_FILE, _pem(key, passphrase))
+        with removed_on_failure(folder / CERTIFICATE_FILE):
+            write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
+            write_private(folder / KEY_FILE, content)
         return cls.load(folder, lambda: passphrase)
 
     def encrypt(self, passphrase: str) -> None:
@@ -221,11 +225,22 @@ def make_private_folder(folder: Path) -> None:
 def write_private(file: Path, content: bytes) -> None:
     """Write a new file that only its owner can read from its first moment on."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "wb") as handle:
+    with removed_on_failure(file), os.fdopen(descriptor, "wb") as handle:
         os.fchmod(descriptor, 0o600)
         handle.write(content)
         handle.flush()
         os.fsync(descriptor)
+
+
+@contextmanager
+def removed_on_failure(*files: Path) -> Iterator[None]:
+    """Remove files that were just made if the block fails: half of what belongs together blocks the next attempt."""
+    try:
+        yield
+    except BaseException:
+        for file in files:
+            file.unlink(missing_ok=True)
+        raise
 
 
 def write_over(file: Path, content: bytes) -> None:

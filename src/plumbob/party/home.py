@@ -36,6 +36,7 @@ from plumbob.net.identity import (
     pem_of,
     read_certificate,
     refuse_loose,
+    removed_on_failure,
     write_over,
     write_private,
 )
@@ -78,8 +79,9 @@ class Home:
     def create(cls, folder: Path, settings: HomeSettings, days: int = USUAL_DAYS, passphrase: str = "") -> Self:
         """A new party; raises IdentityError where there is one already."""
         identity = Identity.create(folder, settings.name, days=days, passphrase=passphrase)
-        make_private_folder(folder / PEERS)
-        write_private(folder / SETTINGS_FILE, settings.to_toml().encode())
+        with removed_on_failure(identity.key_file, identity.certificate_file):
+            make_private_folder(folder / PEERS)
+            write_private(folder / SETTINGS_FILE, settings.to_toml().encode())
         return cls._opened(folder, identity)
 
     @classmethod
