@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,38 @@ def test_two_processes_find_each_other_ready(joined: tuple[Path, Path], tmp_path
     assert last == f"ready; next, on all sides at once: plumbob party align {plan}"
     assert result["next"] == last.removeprefix("ready; ")
     assert errors == ""
+
+
+def waiting_alignment(home: Path, plan: Path) -> "subprocess.Popen[str]":
+    """An alignment that waits for a peer who never comes."""
+    process = plumbob("party", "align", str(plan), home=home)
+    assert process.stderr is not None
+    while "waiting for" not in process.stderr.readline():
+        assert process.poll() is None
+    return process
+
+
+def test_ctrl_c_says_what_to_type_and_a_killed_session_can_be_given_up(
+    cli: CommandLine, joined: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Nothing ends without a word; what a killed alignment leaves is listed with the command that deletes it."""
+    plan, home = tmp_path / "plan.toml", joined[0]
+    parties = {"bank": {"role": "label", "features": 3}, "fund": {"role": "features", "features": 2}}
+    plan.write_text(Plan.from_dict({"parties": parties}).to_toml())
+    process = waiting_alignment(home, plan)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=PATIENCE)[1].endswith("to go on, type the same command again\n")
+    assert process.returncode == 130
+    assert not list((home / "runs").iterdir())
+    process = waiting_alignment(home, plan)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    while (left := cli.answer("status", "--home", str(home))["runs"][0])["alive"]:
+        time.sleep(0.2)
+    typed = left["status"].rpartition("plumbob party ")[2].split()
+    assert typed == ["forget", left["run"], "--give-up"]
+    assert cli(*typed, "--home", str(home)) == 0
+    assert cli.answer("status", "--home", str(home))["runs"] == []
 
 
 def test_a_lonely_doctor_ends_with_1(cli: CommandLine, joined: tuple[Path, Path]) -> None:

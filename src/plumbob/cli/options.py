@@ -93,7 +93,8 @@ def carry_out(work: Callable[[], Result]) -> Result:
         with named_extras("this"):
             return work()
     except KeyboardInterrupt:
-        # What Ctrl-C stopped was said already, and Typer's versions leave with different codes.
+        complain("plumbob: stopped by Ctrl-C; to go on, type the same command again")
+        # Typer's versions leave with different codes.
         raise typer.Exit(INTERRUPTED) from None
     except PlumbobError as error:
         complain(f"plumbob: {error}")

@@ -34,19 +34,24 @@ def status(home: GivenHome) -> Outcome:
 def _run_fields(home: Home, place: Path) -> dict[str, object]:
     latest, journal = read_status(place), journal_contents(place)
     is_finished, sentence = _state(place, latest, journal)
-    is_run = not place.name.startswith(tuple(SESSIONS))
+    is_run = not _is_session(place)
     if is_finished:
         sentence += _rows_left(home, RunFolder(place).record())
     elif is_run and is_met(RunFolder(place)):
         sentence += "; not settled: not every party has signed its last message"
-    if journal.has_secrets and not (latest is not None and latest.is_alive):
-        sentence += _why_secrets(place.name, journal, is_finished)
+    if (journal.has_secrets or not is_run) and not (latest is not None and latest.is_alive):
+        sentence += _what_is_left(place.name, journal, is_finished)
     shown = {"run": place.name, "finished": is_finished, "status": sentence, "keeps_secrets": journal.has_secrets}
     if is_run:
         shown["settled"] = is_finished
     if latest is None:
         return shown
     return {**shown, "alive": latest.is_alive, **{name: getattr(latest, name) for name in SHOWN}}
+
+
+def _is_session(place: Path) -> bool:
+    """Whether this is an alignment or a prediction, which leaves nothing here unless it was killed."""
+    return place.name.partition("-")[0] in SESSIONS
 
 
 def _rows_left(home: Home, record: RunRecord) -> str:
@@ -89,9 +94,11 @@ def _state(place: Path, latest: Status | None, journal: JournalContents) -> tupl
     return False, latest.sentence() if latest is not None else "not begun"
 
 
-def _why_secrets(run: str, journal: JournalContents, is_finished: bool) -> str:
+def _what_is_left(run: str, journal: JournalContents, is_finished: bool) -> str:
+    """What is here of a run or session that nobody is working on, and how to delete it."""
     if not is_finished:
-        return f"; to give it up, with the secrets in its journal: plumbob party forget {run} --give-up"
+        secrets = ", with the secrets in its journal" if journal.has_secrets else ""
+        return f"; to give it up{secrets}: plumbob party forget {run} --give-up"
     late = journal.facts.get(LATE, b"a peer").decode()
     return (
         f"; its journal keeps secrets, because {late} has not said that it has everything: start the same command "
@@ -109,7 +116,8 @@ def forget(home: GivenHome, run: str, *, give_up: bool = False, evidence: bool =
         raise DataError(f"{run}: no run of this party has that name; plumbob party status lists them")
     if evidence:
         return _forget_evidence(place)
-    if not journal_contents(place).has_secrets:
+    is_left = _is_session(place) and give_up
+    if not journal_contents(place).has_secrets and not is_left:
         line = f"{run}: keeps no secrets, there is nothing to forget"
         return Outcome({"run": run, "kept_results": True, "lines": [line]})
     # The journal's lock: not under a process that is at work.
@@ -125,7 +133,8 @@ def forget(home: GivenHome, run: str, *, give_up: bool = False, evidence: bool =
             with suppress(JournalError):
                 journal.forget()
             shutil.rmtree(place)
-            line = f"{run}: given up and deleted; to begin again, type --new on all sides"
+            again = "type its command again" if _is_session(place) else "type --new on all sides"
+            line = f"{run}: given up and deleted; to begin again, {again}"
         else:
             raise DataError(f"{run} has not finished; add --give-up to delete it anyway (it cannot be resumed)")
     return Outcome({"run": run, "kept_results": place.exists(), "lines": [line]})
