@@ -1,6 +1,7 @@
 """`party propose`: one plan from two tables, and nothing of either but a number of columns."""
 
 import json
+import re
 import threading
 import zlib
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.channel import Channel
 from plumbob.protocol.messages import Kind
+from tests.command_line import CommandLine
 from tests.terminals import HOSTILE, steers, typed
 from tests.world import free_port
 
@@ -137,6 +139,26 @@ def test_both_sides_write_the_same_plan(homes: tuple[Path, Path], monkeypatch: p
     assert kinds["fund"] == [Kind.PROPOSAL_ROLE, Kind.PROPOSAL_DRAFT, Kind.PROPOSAL_PLAN]
     # One answer of eight numbers.
     assert kinds["bank"] == [Kind.PROPOSAL_ROLE, Kind.PROPOSAL_WIDTH]
+
+
+@pytest.mark.parametrize("keys", [{}, {"noise": "rows", "epsilon": 4.0}], ids=str)
+def test_noise_has_one_price_before_rows_are_aligned(
+    homes: tuple[Path, Path], keys: dict[str, Any], cli: CommandLine
+) -> None:
+    """`propose`, `check` and `sign` say the same number of AUC for the same number of rows, on every side."""
+    sides = proposed(homes, keys)
+    plan = str(homes[0].parent / "0.toml")
+    said = [" ".join(side["lines"]) for side in sides if isinstance(side, dict)]
+    cli.read()
+    for home in map(str, homes):
+        cli("check", plan, "--home", home)
+        cli("party", "sign", plan, "--accept-cheating", "--accept-leaks", "--yes", "--home", home)
+        said.append(cli.out)
+    prices = [re.findall(r"expected to cost (.+?) of AUC with ([\d,]+) training rows", text) for text in said]
+    # Only the label party is offered noise that the draft does not have.
+    assert all(prices[place] for place in ((0, 1, 2, 3) if keys else (0, 2, 3)))
+    assert len({price for found in prices for price in found}) == 1
+    assert prices[0][0][1] == "192"
 
 
 def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[Path, Path]) -> None:

@@ -50,10 +50,10 @@ class Figures:
         positives: float | None = None,
     ) -> "Figures":
         """The figures for aligned `rows`, of which the plan may hold some out; without a number, many are assumed."""
-        aligned = rows or plan.rows
-        assumed = 0 if aligned else max(ASSUMED_ROWS, 20 * plan.batch_size)
-        held_out = plan.held_out(aligned or assumed)
-        return cls(plan, assumed or aligned - held_out, runs, bool(assumed), held_out, predicted, positives)
+        known = rows or plan.rows
+        aligned = known or max(ASSUMED_ROWS, 20 * plan.batch_size)
+        held_out = plan.held_out(aligned)
+        return cls(plan, aligned - held_out, runs, not known, held_out, predicted, positives)
 
     @property
     def aligned(self) -> int:

@@ -106,7 +106,7 @@ class Findings(list[Finding]):
 
 def _assumptions(figures: Figures) -> Iterator[str]:
     if figures.is_assumed:
-        yield f"The plan does not say how many rows there are: {figures.rows:,} are assumed; --rows says how many."
+        yield f"The plan does not say how many rows there are: {figures.aligned:,} are assumed; --rows says how many."
     elif few := few_rows(figures.rows, figures.plan.columns):
         yield few[0].upper() + few[1:] + "."
     if figures.plan.seed:

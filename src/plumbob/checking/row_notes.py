@@ -77,7 +77,7 @@ def row_notes(plan: Plan, rows: int) -> Iterator[str]:
     if cost is None:
         return
     yield from _promise(plan, cost)
-    yield from _price(plan, rows)
+    yield from price_notes(plan, rows)
     yield from _not_covered(plan)
 
 
@@ -132,7 +132,8 @@ def price_of(plan: Plan, rows: int) -> NoisePrice:
     return NoisePrice.of(rows, plan.counted_columns, plan.epsilon, plan.delta, plan.bins > 0)
 
 
-def _price(plan: Plan, rows: int) -> Iterator[str]:
+def price_notes(plan: Plan, rows: int) -> Iterator[str]:
+    """What a plan's noise for whole rows is expected to cost with this many training rows."""
     columns = [party.features for party in plan.learners]
     price = price_of(plan, rows)
     rule = row_rule(rows, columns, plan.epsilon, plan.delta, plan.bins)

@@ -145,9 +145,10 @@ def check(
     from plumbob.checking.findings import lines_of
 
     judged, job = _plan_and_job(plan, keys, JobFile(from_fate, from_secretflow, job_version))
-    plan_hash, aligned = judged.hash(), aligned_rows_in(home, judged)
-    assumed = [f"The plan does not say how many rows there are; {aligned:,} were aligned."] if aligned else []
-    judged = judged.replace(rows=aligned) if aligned else judged
+    plan_hash = judged.hash()
+    rows, whence = rows_to_judge(plan, judged, home)
+    assumed = [f"The plan does not say how many rows there are; {whence}."] if whence else []
+    judged = judged.replace(rows=rows)
     findings = findings_of(judged, positives=positives) if job is None else _judge(job, judged, positives)
     remarks = () if job is None else job.remarks
     notes = [*remarks, *assumed, *findings.notes]
@@ -210,13 +211,17 @@ def _judge(job: "Job", plan: Plan, positives: float | None) -> "Findings":
     return judge(job, plan, positives)
 
 
-def aligned_rows_in(folder: Path, plan: Plan) -> int:
-    """The aligned rows in a party's folder, for a plan that does not give a number; 0 where none were aligned."""
-    if plan.rows or not folder.is_dir():
-        return 0
+def rows_to_judge(file: Path | None, plan: Plan, home: Path) -> tuple[int, str]:
+    """The aligned rows that a plan is judged on, and who counted them where the plan does not say; 0 if nobody did."""
+    if plan.rows:
+        return plan.rows, ""
+    from plumbob.party.joint_plan import rows_of_draft
     from plumbob.party.rows import rows_kept_in
 
-    return rows_kept_in(folder, plan)
+    if home.is_dir() and (aligned := rows_kept_in(home, plan)):
+        return aligned, f"{aligned:,} were aligned"
+    drafted = 0 if file is None else rows_of_draft(file, plan)
+    return drafted, f"it was drafted for {drafted:,}" if drafted else ""
 
 
 def _lines_of_job(job: "Job | None") -> list[str]:

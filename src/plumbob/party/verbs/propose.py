@@ -10,7 +10,7 @@ from typing import Any
 
 from plumbob.caller import IN_PYTHON, Caller, Outcome, Tell
 from plumbob.checking.advice import offered_price
-from plumbob.checking.row_notes import loss_in_words
+from plumbob.checking.row_notes import loss_in_words, price_notes
 from plumbob.checking.rules.remedies import ROW_EPSILON, small_delta
 from plumbob.counting import size
 from plumbob.data import ColumnChoices, Table
@@ -62,6 +62,8 @@ def propose(
     proposal = _prepare(opened, drafts, out)
     plan, reason = _agree_on_plan(opened, proposal, caller.tell)
     remark = "" if reason is None else reason.sentence
+    # Everybody reads the same price: what the draft was made for, which `check` and `sign` take too.
+    drafted = trained_rows(len(own), plan) if reason is None else reason.rows
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(plan.to_toml(remark), encoding="utf-8")
     summary = summarise(own, choices_of(plan))
@@ -73,6 +75,7 @@ def propose(
         f"the plan: {plan.protocol}, {widths} columns; {out}, hash {plan.hash()}",
         *([offer_in_words(plan, trained_rows(drafts.most_rows, plan))] if is_offered else []),
         *rows_in_words(plan, trained_rows(len(own), plan)),
+        *(price_notes(plan, drafted) if plan.noise == "rows" else []),
         *runs_in_words(plan, opened.settings, trained_rows(len(own), plan)),
         *evidence_in_words(plan, opened, len(own)),
         f"next, on all sides: plumbob party align {out}; then plumbob party sign {out}; then plumbob party train {out}",

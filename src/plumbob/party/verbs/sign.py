@@ -9,17 +9,12 @@ from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.evidence import auditor_for
 from plumbob.party.home import GivenHome, Home
-from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
+from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers, rows_of_draft
 from plumbob.party.log import logged_verb
 from plumbob.party.rows import rows_kept_in
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.openings import ASSUMED_ROWS
-
-NOT_ALIGNED_YET = (
-    f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume "
-    f"{ASSUMED_ROWS:,}. Run `plumbob party align` and sign again to judge the real number."
-)
 
 
 @logged_verb
@@ -50,9 +45,11 @@ def sign(
         raise PlanError(missing)
     if agreed.has_evidence_of(opened.identity.name):
         auditor_for(opened, agreed)
-    findings = check(agreed, rows or ASSUMED_ROWS)
+    # Before the alignment, the number that `check` and `propose` take: the price of noise depends on it.
+    assumed_rows = 0 if rows else rows_of_draft(plan, agreed) or ASSUMED_ROWS
+    findings = check(agreed, rows or assumed_rows)
     refuse_unaccepted(agreed, findings, accepted)
-    assumed = [] if rows else [NOT_ALIGNED_YET]
+    assumed = [_not_aligned_yet(assumed_rows)] if assumed_rows else []
     notes = [*assumed, *findings.notes]
     if verbose:
         shown = [*lines_of(findings), "", *(f"note: {note}" for note in notes), ""]
@@ -81,6 +78,13 @@ def sign(
         "lines": lines,
     }
     return Outcome(fields)
+
+
+def _not_aligned_yet(rows: int) -> str:
+    return (
+        f"These rows are not aligned yet, and the plan does not say how many there are: the findings assume {rows:,}. "
+        "Run `plumbob party align` and sign again to judge the real number."
+    )
 
 
 def auditors_in_words(plan: Plan) -> list[str]:
