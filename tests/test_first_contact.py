@@ -45,7 +45,7 @@ def test_the_class_and_the_columns_are_named(cli: CommandLine, tables: list[str]
     run = tmp_path / "run"
     told = train(cli, tables, run)
     assert "the model predicts the class yes (" in told
-    assert "the other class is no" in told
+    assert "the other class is no; --positive no predicts that one instead" in told
     for column in ("age", "debt"):
         assert column in told
     assert "lowest highest" in told
@@ -126,6 +126,19 @@ def test_a_spreadsheet_is_refused_with_a_way_out(tmp_path: Path) -> None:
     file.write_bytes(b"PK")
     with pytest.raises(DataError, match="a spreadsheet can save its table as CSV"):
         read_table(file, "id", "late")
+
+
+def test_a_column_that_is_the_label_is_said_under_quiet_too(
+    cli: CommandLine, tables: list[str], tmp_path: Path
+) -> None:
+    """A model of it is perfect, and nobody who wants no progress should believe it."""
+    file = tmp_path / "bank.csv"
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([f"{lines[0]},paid", *(f"{line},{int(line.endswith('no'))}" for line in lines[1:])]))
+    for flags, times in (("--quiet",), 1), (("--new",), 0):
+        told = train(cli, tables, tmp_path / "run", *flags)
+        assert told.count("bank: column 'paid' tells the label of every row: is it the label") == times
+        assert "tells the label of every row" in told
 
 
 def test_a_column_that_is_the_label_or_empty_is_remarked(tmp_path: Path) -> None:

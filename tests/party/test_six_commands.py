@@ -87,6 +87,8 @@ def six_commands(bank: Side, fund: Side) -> RunRecord:
     for words in (("align", PLAN), ("sign", PLAN, "--accept-cheating"), ("train", PLAN)):
         printed = finished(*(side.type(*words) for side in sides))
     assert "AUC" in printed[0]
+    # The scores belong to one party, which is told what they speak for.
+    assert ["a score speaks for the class" in shown for shown in printed] == [True, False]
     assert all(len(side.commands) == 6 for side in sides)
     (folder,) = (bank.folder / "party/runs").iterdir()
     record = RunFolder(folder).record()

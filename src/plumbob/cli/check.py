@@ -24,7 +24,7 @@ from plumbob.cli.options import (
     group_of,
     plan_from,
 )
-from plumbob.errors import DataError, PlanError
+from plumbob.errors import DataError, PlanError, reason_of
 from plumbob.plan import Plan
 
 if TYPE_CHECKING:
@@ -256,6 +256,6 @@ def report(
         target.write_bytes(page)
         beside.write_bytes(summary)
     except OSError as error:
-        raise DataError(f"{target}: the report cannot be written ({type(error).__name__})") from error
+        raise DataError(f"{target}: the report cannot be written ({reason_of(error)}); choose another --out") from error
     lines = [str(target), f"{beside} (decision sheet, one page)"]
     return Outcome({"report": str(target), "summary": str(beside), "bytes": len(page), "lines": lines})

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from plumbob.errors import IdentityError
+from plumbob.errors import IdentityError, reason_of
 from plumbob.net.address import Address
 from plumbob.plan import PARTY_NAME
 
@@ -202,7 +202,7 @@ def read_certificate(file: Path) -> Certificate:
     try:
         parsed = x509.load_pem_x509_certificate(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise IdentityError(f"{file}: the certificate cannot be read ({type(error).__name__})") from error
+        raise IdentityError(f"{file}: the certificate cannot be read ({reason_of(error)})") from error
     return Certificate.parse(parsed.public_bytes(serialization.Encoding.DER))
 
 
@@ -261,7 +261,7 @@ def refuse_loose(path: Path, advice: str = "to set a party up: plumbob party ini
     try:
         status = path.stat()
     except OSError as error:
-        raise IdentityError(f"{path}: cannot be opened ({type(error).__name__}); {advice}") from error
+        raise IdentityError(f"{path}: cannot be opened ({reason_of(error)}); {advice}") from error
     if stat.S_IMODE(status.st_mode) & 0o077:
         mode = "700" if stat.S_ISDIR(status.st_mode) else "600"
         raise IdentityError(f"{path}: accessible to other users; run: chmod {mode} {shlex.quote(str(path))}")
@@ -280,7 +280,7 @@ def _read_key(file: Path, passphrase: Passphrase) -> tuple[ec.EllipticCurvePriva
         if password:
             raise IdentityError(f"{file}: the passphrase does not open the key; try again") from None
         # Without its cause: that could quote the file.
-        raise IdentityError(f"{file}: the key cannot be read ({type(error).__name__}); restore it") from None
+        raise IdentityError(f"{file}: the key cannot be read ({reason_of(error)}); restore it") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise IdentityError(f"{file}: expected a P-256 key, got another kind; restore it")
     return key, password

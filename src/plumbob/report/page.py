@@ -3,7 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from plumbob.errors import DataError
+from plumbob.errors import DataError, reason_of
 
 
 class ReportPage:
@@ -18,7 +18,7 @@ class ReportPage:
         try:
             target.write_text(self.html, encoding="utf-8")
         except OSError as error:
-            raise DataError(f"{target}: the report cannot be written ({type(error).__name__})") from error
+            raise DataError(f"{target}: the report cannot be written ({reason_of(error)})") from error
         return target
 
     def __repr__(self) -> str:

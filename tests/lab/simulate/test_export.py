@@ -202,5 +202,7 @@ def test_weights_that_were_never_opened(tmp_path: Path) -> None:
     train(plan.replace(features=widths), tables).save(tmp_path)
     with pytest.raises(DataError, match="never opened"):
         export(tmp_path, "json")
-    with pytest.raises(DataError, match=r'never opened .*train with open = "own"'):
-        export(tmp_path, "scorecard", party="features")
+    # Nobody is asked for a party's name first.
+    for party in ("features", None):
+        with pytest.raises(DataError, match=r'never opened .*train with open = "own"'):
+            export(tmp_path, "scorecard", party=party)

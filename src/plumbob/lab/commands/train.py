@@ -3,6 +3,7 @@
 A finished run that lay there before is set aside until the new one is finished too.
 """
 
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.rules.gradients import OWN_WEIGHTS
 from plumbob.checking.rules.keys import KEYS
 from plumbob.crypto import SYSTEM_RANDOMNESS
-from plumbob.data import column_names
+from plumbob.data import Table, column_names
 from plumbob.data.summary import class_in_words
 from plumbob.errors import DataError
 from plumbob.lab import datasets
@@ -126,7 +127,8 @@ def _train(plan: Plan, loaded: LoadedTables, asked: TrainingHere, quiet: bool) -
     beforehand, out = _lines_beforehand(plan, loaded), asked.out
     make_folder(out)
     # Whoever wants no progress still wants to know whom the model does not see.
-    for line in filter(None, [*loaded.remarks, loaded.left_out]):
+    unseen = loaded.says_the_label(plan) if quiet else []  # Otherwise the table of columns says so.
+    for line in filter(None, [*loaded.remarks, loaded.left_out, *unseen]):
         print_progress(Console(stderr=True), line)
     with StepProgress(plan.protocol, quiet, plan.step_nouns[0]) as progress:
         for line in filter(None, beforehand):
@@ -155,10 +157,17 @@ def _lines_beforehand(plan: Plan, loaded: LoadedTables) -> list[str]:
     label = loaded.tables[plan.label_party.name]
     return [
         *loaded.summary_lines(plan),
-        class_in_words(label),
+        class_in_words(label) + _to_predict_the_other(label, loaded),
         _few_rows(plan, loaded),
         *noise_notes(figures_of(plan, rows)),
     ]
+
+
+def _to_predict_the_other(label: Table, loaded: LoadedTables) -> str:
+    """The flag that exchanges the two classes of a file's label: which of them is the event, nobody but people know."""
+    if label.classes is None or not loaded.has_ids:
+        return ""
+    return f"; --positive {shlex.quote(str(label.classes[0]))} predicts that one instead"
 
 
 def _few_rows(plan: Plan, loaded: LoadedTables) -> str:

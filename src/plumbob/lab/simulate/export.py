@@ -9,7 +9,7 @@ A scorecard is one party's part as points per bin and level: the table that peop
     points = base + PDO / ln 2 * (ln(odds of the negative class) - ln(odds at the base))
 
 The odds of the negative class are exp(-score), and the score is the sum of the parties' parts, so each party has points
-for its own columns. The label party's table also holds the base; the points of a person are the sum over all tables.
+for its own columns, and a base that everybody has; the points of a person are the sum over all tables.
 
 The table is the model: whoever adds the points by hand gets the score. A person has the points of one bin or level of
 each column; those of the reference are 0. A number that also stands as it is, beside its bins or without any, has one
@@ -51,6 +51,10 @@ HEADER = (
     "odds ratio",
     "points",
 )
+UNOPENED = (
+    'a scorecard needs the weights, which were never opened (open = "never"); train with open = "own", and see what'
+    " `plumbob check` says about it"
+)
 BASE, PER_UNIT, ANY_OTHER = "(base)", "(per unit)", "(any other)"
 
 
@@ -87,7 +91,9 @@ def export(
     """Write the model of a run's folder and return the file's path."""
     if to not in FORMATS:
         raise DataError(f"cannot export to {to!r}; expected json, which any program can calculate with, or scorecard")
-    refuse_unfinished(folder)
+    record = refuse_unfinished(folder)
+    if to == "scorecard" and record.parsed_plan.is_closed:
+        raise DataError(UNOPENED)
     content = _content(folder, to, party, scale)
     place = folder if party is None else RunFolder(folder).party_folder(party)
     target = out or place / ("scorecard.csv" if to == "scorecard" else f"model.{to}")
@@ -178,10 +184,7 @@ class Line(NamedTuple):
 def scorecard(part: ModelPart) -> list[Line]:
     """All lines: the base first, then the columns in the table's order."""
     if part.weights is None:
-        raise DataError(
-            'a scorecard needs the weights, which were never opened (open = "never"); train with open = "own", and see'
-            " what `plumbob check` says about it"
-        )
+        raise DataError(UNOPENED)
     coefficients, offset = part.in_input_units()
     limits, fill = part.input_limits(), part.encoder.fill
     lines = [Line(BASE, "", None, offset)]

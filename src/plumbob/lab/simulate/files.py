@@ -34,7 +34,7 @@ from plumbob.data.ids import (
     refuse_other_parties,
 )
 from plumbob.data.same_rows import remarks_on_ids
-from plumbob.data.summary import sizes_of, summarise
+from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab import datasets
 from plumbob.lab.simulate.training import JointModel
@@ -70,8 +70,21 @@ class LoadedTables:
         """Lines on each column of each party's file: its kind, its lowest and its highest value; only for files."""
         if not self.rows_read:
             return []
-        found = {name: summarise(table, choices_of(plan), has_ends=True) for name, table in self.tables.items()}
+        found = self._summaries(plan)
         return [line for name, summary in found.items() for line in (f"{name}:", *summary.lines())]
+
+    def says_the_label(self, plan: Plan) -> list[str]:
+        """A line for each column that tells the label of every row: a model of it is perfect, and good for nothing."""
+        found = self._summaries(plan) if self.rows_read else {}
+        return [
+            f"{name}: column {column.name!r} {column.remark}"
+            for name, summary in found.items()
+            for column in summary.columns
+            if column.says_the_label
+        ]
+
+    def _summaries(self, plan: Plan) -> dict[str, TableSummary]:
+        return {name: summarise(table, choices_of(plan), has_ends=True) for name, table in self.tables.items()}
 
     @property
     def has_ids(self) -> bool:
