@@ -162,7 +162,9 @@ class Identity:
         make_private_folder(folder)
         for file in (folder / KEY_FILE, folder / CERTIFICATE_FILE):
             if file.exists():
-                raise IdentityError(f"{file}: there is an identity already; choose another folder with --home")
+                raise IdentityError(
+                    f"{file}: there is an identity already, and nothing was written; choose another folder"
+                )
         certificate = _self_signed(key, name, valid_from or now() - HEAD_START, days)
         with removed_on_failure(folder / CERTIFICATE_FILE):
             write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
