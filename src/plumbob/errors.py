@@ -17,11 +17,6 @@ class PlanError(PlumbobError, ValueError):
     for_peers = "something about the plan stops it; the reason is shown there"
 
 
-def reason_of(error: Exception) -> str:
-    """Why a file or a connection failed, in the system's words; the kind of error where it has none."""
-    return getattr(error, "strerror", None) or type(error).__name__
-
-
 class DivergenceError(PlanError):
     """Training left the range in which the plan's approximation means anything: its numbers do not fit these data."""
 

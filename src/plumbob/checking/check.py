@@ -19,6 +19,7 @@ from plumbob.checking.rules.remedies import allowed
 from plumbob.checking.words import ORDER
 from plumbob.errors import PlanError
 from plumbob.plan import Plan
+from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.shares.shape import RunShape
 from plumbob.record import Finding, RunRecord
 
@@ -54,6 +55,14 @@ def refuse_impossible(plan: Plan, rows: int) -> None:
     shape = RunShape(plan, max(rows - held_out, 1))
     shape.prove()
     shape.refuse_scores(held_out)
+
+
+def rows_of_draft(file: Plan | str | Path | None, plan: Plan) -> int:
+    """How many aligned rows a plan was drafted for, as its file says; 0 where nobody drafted it, or it has no file."""
+    if not isinstance(file, str | Path):
+        return 0
+    trained = rows_drafted_for(Path(file).read_text(encoding="utf-8"))
+    return plan.aligned(trained) if trained else 0
 
 
 def all_findings(figures: Figures) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from plumbob.cli.options import (
     group_of,
     plan_from,
 )
-from plumbob.errors import DataError, PlanError, reason_of
+from plumbob.errors import DataError, PlanError
 from plumbob.plan import Plan
 
 if TYPE_CHECKING:
@@ -215,12 +215,12 @@ def rows_to_judge(file: Path | None, plan: Plan, home: Path) -> tuple[int, str]:
     """The aligned rows that a plan is judged on, and who counted them where the plan does not say; 0 if nobody did."""
     if plan.rows:
         return plan.rows, ""
-    from plumbob.party.joint_plan import rows_of_draft
+    from plumbob.checking.check import rows_of_draft
     from plumbob.party.rows import rows_kept_in
 
     if home.is_dir() and (aligned := rows_kept_in(home, plan)):
         return aligned, f"{aligned:,} were aligned"
-    drafted = 0 if file is None else rows_of_draft(file, plan)
+    drafted = rows_of_draft(file, plan)
     return drafted, f"it was drafted for {drafted:,}" if drafted else ""
 
 
@@ -256,6 +256,6 @@ def report(
         target.write_bytes(page)
         beside.write_bytes(summary)
     except OSError as error:
-        raise DataError(f"{target}: the report cannot be written ({reason_of(error)}); choose another --out") from error
+        raise DataError(f"{target}: the report cannot be written ({error.strerror}); choose another --out") from error
     lines = [str(target), f"{beside} (decision sheet, one page)"]
     return Outcome({"report": str(target), "summary": str(beside), "bytes": len(page), "lines": lines})

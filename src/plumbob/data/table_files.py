@@ -74,9 +74,7 @@ def _opened(file: Path) -> Iterator[Cells]:
     """The cells of a file, which are read when a column is asked for."""
     if not file.is_file():
         raise DataError(
-            f"{file}: expected a file, this is a folder"
-            if file.is_dir()
-            else f"{file}: there is no such file; check the name and the folder"
+            f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
         )
     name = file.name.lower()
     if not name.endswith((*CSV_ENDINGS, *PARQUET_ENDINGS, *FEATHER_ENDINGS)):

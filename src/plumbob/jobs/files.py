@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from plumbob.errors import PlanError, reason_of
+from plumbob.errors import PlanError
 
 LARGEST_FILE = 8 * 2**20
 LARGEST_YAML = 2**18
@@ -41,7 +41,7 @@ def _text(path: Path) -> str:
     except FileNotFoundError as error:
         raise PlanError(f"{path}: there is no such file; check the name and the folder") from error
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path}: the job file cannot be read ({reason_of(error)})") from error
+        raise PlanError(f"{path}: the job file cannot be read ({type(error).__name__})") from error
     if len(content) > LARGEST_FILE:
         raise PlanError(f"{path}: this is more than a job file has; the limit is {LARGEST_FILE:,} bytes")
     try:

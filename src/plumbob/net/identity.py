@@ -13,8 +13,7 @@ import hashlib
 import os
 import shlex
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,7 +26,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from plumbob.errors import IdentityError, reason_of
+from plumbob.errors import IdentityError
 from plumbob.net.address import Address
 from plumbob.plan import PARTY_NAME
 
@@ -156,19 +155,15 @@ class Identity:
                 "starting with a letter or digit"
             )
         _refuse_days(days)
-        # Before the folder: a passphrase that is refused leaves nothing behind.
         key = ec.generate_private_key(ec.SECP256R1())
-        content = _pem(key, passphrase)
+        content = _pem(key, passphrase)  # Before the folder: a passphrase that is refused leaves nothing behind.
         make_private_folder(folder)
         for file in (folder / KEY_FILE, folder / CERTIFICATE_FILE):
             if file.exists():
-                raise IdentityError(
-                    f"{file}: there is an identity already, and nothing was written; choose another folder"
-                )
+                raise IdentityError(f"{file}: there is an identity already; choose another folder")
         certificate = _self_signed(key, name, valid_from or now() - HEAD_START, days)
-        with removed_on_failure(folder / CERTIFICATE_FILE):
-            write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
-            write_private(folder / KEY_FILE, content)
+        write_private(folder / CERTIFICATE_FILE, certificate.public_bytes(serialization.Encoding.PEM))
+        write_private(folder / KEY_FILE, content)
         return cls.load(folder, lambda: passphrase)
 
     def encrypt(self, passphrase: str) -> None:
@@ -204,7 +199,7 @@ def read_certificate(file: Path) -> Certificate:
     try:
         parsed = x509.load_pem_x509_certificate(file.read_bytes())
     except (OSError, ValueError) as error:
-        raise IdentityError(f"{file}: the certificate cannot be read ({reason_of(error)})") from error
+        raise IdentityError(f"{file}: the certificate cannot be read ({type(error).__name__})") from error
     return Certificate.parse(parsed.public_bytes(serialization.Encoding.DER))
 
 
@@ -227,22 +222,11 @@ def make_private_folder(folder: Path) -> None:
 def write_private(file: Path, content: bytes) -> None:
     """Write a new file that only its owner can read from its first moment on."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with removed_on_failure(file), os.fdopen(descriptor, "wb") as handle:
+    with os.fdopen(descriptor, "wb") as handle:
         os.fchmod(descriptor, 0o600)
         handle.write(content)
         handle.flush()
         os.fsync(descriptor)
-
-
-@contextmanager
-def removed_on_failure(*files: Path) -> Iterator[None]:
-    """Remove files that were just made if the block fails: half of what belongs together blocks the next attempt."""
-    try:
-        yield
-    except BaseException:
-        for file in files:
-            file.unlink(missing_ok=True)
-        raise
 
 
 def write_over(file: Path, content: bytes) -> None:
@@ -263,7 +247,7 @@ def refuse_loose(path: Path, advice: str = "to set a party up: plumbob party ini
     try:
         status = path.stat()
     except OSError as error:
-        raise IdentityError(f"{path}: cannot be opened ({reason_of(error)}); {advice}") from error
+        raise IdentityError(f"{path}: cannot be opened ({error.strerror}); {advice}") from error
     if stat.S_IMODE(status.st_mode) & 0o077:
         mode = "700" if stat.S_ISDIR(status.st_mode) else "600"
         raise IdentityError(f"{path}: accessible to other users; run: chmod {mode} {shlex.quote(str(path))}")
@@ -282,7 +266,7 @@ def _read_key(file: Path, passphrase: Passphrase) -> tuple[ec.EllipticCurvePriva
         if password:
             raise IdentityError(f"{file}: the passphrase does not open the key; try again") from None
         # Without its cause: that could quote the file.
-        raise IdentityError(f"{file}: the key cannot be read ({reason_of(error)}); restore it") from None
+        raise IdentityError(f"{file}: the key cannot be read ({type(error).__name__}); restore it") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise IdentityError(f"{file}: expected a P-256 key, got another kind; restore it")
     return key, password

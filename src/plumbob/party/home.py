@@ -28,6 +28,8 @@ from plumbob.net.address import Address
 from plumbob.net.connector import Connection, Connector, Peer
 from plumbob.net.frames import FRAME
 from plumbob.net.identity import (
+    CERTIFICATE_FILE,
+    KEY_FILE,
     Certificate,
     Identity,
     Invitation,
@@ -36,7 +38,6 @@ from plumbob.net.identity import (
     pem_of,
     read_certificate,
     refuse_loose,
-    removed_on_failure,
     write_over,
     write_private,
 )
@@ -78,10 +79,17 @@ class Home:
     @classmethod
     def create(cls, folder: Path, settings: HomeSettings, days: int = USUAL_DAYS, passphrase: str = "") -> Self:
         """A new party; raises IdentityError where there is one already."""
-        identity = Identity.create(folder, settings.name, days=days, passphrase=passphrase)
-        with removed_on_failure(identity.key_file, identity.certificate_file):
+        files = (folder / name for name in (CERTIFICATE_FILE, KEY_FILE, SETTINGS_FILE))
+        fresh = [file for file in files if not file.exists()]
+        try:
+            identity = Identity.create(folder, settings.name, days=days, passphrase=passphrase)
             make_private_folder(folder / PEERS)
             write_private(folder / SETTINGS_FILE, settings.to_toml().encode())
+        except OSError:
+            # Half an identity would refuse the next attempt.
+            for file in fresh:
+                file.unlink(missing_ok=True)
+            raise
         return cls._opened(folder, identity)
 
     @classmethod

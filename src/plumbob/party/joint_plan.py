@@ -5,7 +5,6 @@ from pathlib import Path
 from plumbob.errors import IdentityError, PlanError, SettingsError
 from plumbob.party.home import Home
 from plumbob.plan import PROTOCOLS, Plan
-from plumbob.plan.encodings import rows_drafted_for
 
 GivenPlan = Plan | str | Path
 """A plan, or its file."""
@@ -14,12 +13,6 @@ GivenPlan = Plan | str | Path
 def plan_of(given: GivenPlan) -> Plan:
     """The plan itself; PlanError where its file cannot be read."""
     return given if isinstance(given, Plan) else Plan.load(given)
-
-
-def rows_of_draft(given: GivenPlan, plan: Plan) -> int:
-    """How many aligned rows a plan was drafted for, as its file says; 0 where nobody drafted it."""
-    trained = None if isinstance(given, Plan) else rows_drafted_for(Path(given).read_text(encoding="utf-8"))
-    return plan.aligned(trained) if trained else 0
 
 
 def plan_argument(given: GivenPlan) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from plumbob.data.tables import ColumnChoices
-from plumbob.errors import SettingsError, TransportError, reason_of
+from plumbob.errors import SettingsError, TransportError
 from plumbob.net.address import Address, Proxy
 from plumbob.net.identity import refuse_loose
 from plumbob.plan import PARTY_NAME, suggestion
@@ -201,4 +201,4 @@ def read_settings(file: Path) -> HomeSettings:
     try:
         return HomeSettings.from_toml(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{file}: cannot be read ({reason_of(error)})") from error
+        raise SettingsError(f"{file}: cannot be read ({type(error).__name__})") from error

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from plumbob.errors import PlanError, reason_of
+from plumbob.errors import PlanError
 from plumbob.plan.common import VERSION, Common, Heuristic, Party
 from plumbob.plan.keys import SECTIONS, SettingKey, cut_short, keys_of, shown, suggestion
 
@@ -49,7 +49,7 @@ def read_text(path: str | Path) -> str:
             "`plumbob party propose` writes joint.toml"
         ) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"{path}: the plan cannot be read as text in UTF-8 ({reason_of(error)})") from error
+        raise PlanError(f"{path}: the plan cannot be read as text in UTF-8 ({type(error).__name__})") from error
 
 
 def parse(text: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from plumbob.errors import DataError, reason_of
+from plumbob.errors import DataError
 
 
 class ReportPage:
@@ -18,7 +18,7 @@ class ReportPage:
         try:
             target.write_text(self.html, encoding="utf-8")
         except OSError as error:
-            raise DataError(f"{target}: the report cannot be written ({reason_of(error)})") from error
+            raise DataError(f"{target}: the report cannot be written ({error.strerror})") from error
         return target
 
     def __repr__(self) -> str:

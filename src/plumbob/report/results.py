@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plumbob.checking.filing import judgement_of_run
 from plumbob.counting import decimal
-from plumbob.errors import DataError, reason_of
+from plumbob.errors import DataError
 from plumbob.record import RunRecord
 from plumbob.report.decision import summary_of
 from plumbob.report.quality import quality_table, with_interval
@@ -50,4 +50,4 @@ def make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{out}: the folder cannot be made ({reason_of(error)}); choose another --out") from error
+        raise DataError(f"{out}: the folder cannot be made ({error.strerror}); choose another --out") from error

@@ -9,7 +9,7 @@ from plumbob.errors import PlanError, UnsignedPlanError
 from plumbob.party import signature
 from plumbob.party.evidence import auditor_for
 from plumbob.party.home import GivenHome, Home
-from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers, rows_of_draft
+from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
 from plumbob.party.rows import rows_kept_in
 from plumbob.plan import Plan, unready_evidence
@@ -32,7 +32,7 @@ def sign(
 
     `ask` shows the lines, and may say no; without it the lines are among those of the result.
     """
-    from plumbob.checking.check import check
+    from plumbob.checking.check import check, rows_of_draft
     from plumbob.checking.consent import consent_lines, refuse_unaccepted
     from plumbob.checking.findings import lines_of
 
