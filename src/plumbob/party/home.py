@@ -79,16 +79,15 @@ class Home:
     @classmethod
     def create(cls, folder: Path, settings: HomeSettings, days: int = USUAL_DAYS, passphrase: str = "") -> Self:
         """A new party; raises IdentityError where there is one already."""
-        files = (folder / name for name in (CERTIFICATE_FILE, KEY_FILE, SETTINGS_FILE))
-        fresh = [file for file in files if not file.exists()]
+        files = (folder / CERTIFICATE_FILE, folder / KEY_FILE, folder / SETTINGS_FILE)
+        had_any = any(file.exists() for file in files)
         try:
             identity = Identity.create(folder, settings.name, days=days, passphrase=passphrase)
             make_private_folder(folder / PEERS)
             write_private(folder / SETTINGS_FILE, settings.to_toml().encode())
         except OSError:
-            # Half an identity would refuse the next attempt.
-            for file in fresh:
-                file.unlink(missing_ok=True)
+            for file in () if had_any else files:
+                file.unlink(missing_ok=True)  # Half an identity would refuse the next attempt.
             raise
         return cls._opened(folder, identity)
 

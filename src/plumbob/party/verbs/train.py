@@ -266,11 +266,10 @@ def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result
 def _quality_lines(record: RunRecord) -> list[str]:
     """How long it took and, at the label party, how good each model is."""
     steps = counted(record.steps, *record.parsed_plan.step_nouns)
-    predicted = [f"a score speaks for the class {record.predicted_class}"] if record.predicted_class else []
     took = f"{record.status}: {record.rows:,} training rows, {steps}, {seconds(record.seconds)}"
     return [
         took,
-        *predicted,
+        *([f"a score speaks for the class {record.predicted_class}"] if record.predicted_class else []),
         *(quality_in_words(rows, models) for rows, models in record.quality.items()),
     ]
 
