@@ -102,7 +102,8 @@ def _attacks_on_labels(figures: Figures, by: str) -> list[str]:
 def rare_labels(figures: Figures, by: str) -> Judged | None:
     """Judge the bits that all sums say against those that the choice of a few rows needs.
 
-    Where all labels leak anyway, or neither class is rare, there is nothing more to say.
+    Where all labels leak anyway, neither class is rare, or noise hides the choice but not what columns say in general,
+    there is nothing more to say.
     """
     if not figures.sees_sums or not figures.columns(by) or figures.plan.weighs_rows:
         return None
@@ -129,9 +130,11 @@ def rare_labels(figures: Figures, by: str) -> Judged | None:
         f"The sums of {counted(figures.fresh_visits, 'visit')} in fresh batches say about {said:,.3g} bits, where "
         f"naming the positives of a batch of {counted(figures.batch, 'row')} takes {needed:,.3g}, {given}."
     )
-    verdict = LEAKS if ratio >= SURE_BITS and rarer is not None else DEGRADES
     if ratio < FEW_BITS and figures.noise_toward(by):
-        verdict = BLOCKED
+        # Where sums show what columns say about labels in general, its ranking does too: `labels` has said so.
+        is_hidden = all_labels is not None and all_labels.verdict == BLOCKED
+        return Judged(BLOCKED, can, why, without_gradients(figures.plan)) if is_hidden else None
+    verdict = LEAKS if ratio >= SURE_BITS and rarer is not None else DEGRADES
     return Judged(verdict, can, why, without_gradients(figures.plan))
 
 
