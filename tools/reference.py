@@ -24,28 +24,12 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDE = Path(__file__).resolve().parent / "api_guide.md"
 WIDTH = 100  # A signature that is longer gets a line for each parameter.
 
+_PROGRAM: Any = typer.main.get_command(app)
+
 # What scripts may rely on, by module, in the order of the page.
 PUBLIC = {
     "plumbob": ("VerticalLogisticRegression", "Plan", "check", "audit", "Findings", "LeakWarning", "load"),
-    "plumbob.party": (
-        "init",
-        "invite",
-        "join",
-        "renew",
-        "propose",
-        "doctor",
-        "align",
-        "sign",
-        "train",
-        "predict",
-        "serve",
-        "status",
-        "receipt",
-        "forget",
-        "Home",
-        "Outcome",
-        "Caller",
-    ),
+    "plumbob.party": (*_PROGRAM.commands["party"].commands, "Home", "Outcome", "Caller"),
     "plumbob.datasets": ("load", "describe", "names", "write_tables"),
     "plumbob.record": ("Finding", "RunRecord"),
     "plumbob.attacks": (
@@ -69,7 +53,7 @@ def main() -> None:
 
 def cli_page() -> str:
     """Every verb with its arguments and flags; the plan's keys, which four verbs share, once."""
-    verbs = dict(verbs_of(typer.main.get_command(app), "plumbob"))
+    verbs = dict(verbs_of(_PROGRAM, "plumbob"))
     common = set.intersection(*({flag_of(option) for option in options_of(verb)} for verb in verbs.values()))
     lines = [
         "# Command line",

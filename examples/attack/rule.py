@@ -1,6 +1,7 @@
 """`label-direction`, as a plan is judged on it."""
 
 from plumbob.checking.figures import Figures
+from plumbob.checking.rules.remedies import without_gradients
 from plumbob.checking.rules.rule import Judged, Rule
 from plumbob.checking.words import DEGRADES
 
@@ -10,7 +11,8 @@ def direction(figures: Figures, by: str) -> Judged | None:
     if not figures.sees_sums or not figures.columns(by):
         return None
     why = f"The first of {figures.steps} steps points {by} to where positives lie: a guess, as good as its columns."
-    return Judged(DEGRADES, "guess on which side positives are frequent", why)
+    # What leaks or degrades has a fix: the plan's keys that prevent it.
+    return Judged(DEGRADES, "guess on which side positives are frequent", why, without_gradients(figures.plan))
 
 
 RULES = (Rule({"label-direction": "an example"}, "features", "labels", direction),)
