@@ -1,8 +1,7 @@
 """One party's columns as numbers, fitted on its own rows and remembered, so that new rows are read in the same way.
 
 A number in bins and a text in levels are the same thing: a slot for each row. Every slot but one is a column of 0 and
-1,
-and a number may also stand as it is before them.
+1, and a number may also stand as it is before them.
 
     a column                      encoded columns
     age, as it is                 age
@@ -86,9 +85,8 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         missing = column.is_missing
         has_gaps = bool(0 < missing.sum() < len(missing))
         if column.is_text:
-            counts = Counter(text for text in column.texts if text is not None)
-            levels = tuple(sorted(level for level, count in counts.items() if count >= choices.rare))
-            is_rare, gaps = len(levels) < len(counts), bool(missing.any())
+            levels, is_rare = _levels(column, choices.rare)
+            gaps = bool(missing.any())
             shares = (0.0,) * (len(levels) + is_rare + gaps)
             return cls(column.name, (), levels, is_rare, gaps, shares=shares)._with_shares(column)
         cuts = cut_points(column.numbers, choices.bins) if choices.bins else ()
@@ -108,10 +106,8 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         widths tell the schema, so it is settled before a run and listed as not covered.
         """
         if column.is_text:
-            counts = Counter(text for text in column.texts if text is not None)
-            levels = tuple(sorted(level for level, count in counts.items() if count >= choices.rare))
+            levels, is_rare = _levels(column, choices.rare)
             # One gap more or fewer changes no width: a text always has a slot for them.
-            is_rare = len(levels) < len(counts)
             return cls(column.name, (), levels, is_rare, True, shares=(0.5,) * (len(levels) + is_rare + 1))
         missing = column.is_missing
         distinct = len(np.unique(column.numbers[~missing]))
@@ -353,8 +349,7 @@ def fit_encoder(table: Table, plan: Plan) -> Encoder:
 def with_columns(table: Table, plan: Plan) -> Table:
     """The table with its columns fitted under this plan, so that any rows taken from it give the same columns."""
     choices = choices_of(plan)
-    columns = tuple(ColumnEncoder.fit(column, choices) for column in table.columns)
-    return replace(table, fitted=FittedColumns(columns, choices))
+    return replace(table, fitted=FittedColumns(columns_under(table, choices), choices))
 
 
 class FittedColumns(msgspec.Struct, frozen=True):
@@ -367,6 +362,11 @@ class FittedColumns(msgspec.Struct, frozen=True):
 def fit_columns(table: Table, choices: EncodingChoices) -> tuple[ColumnEncoder, ...]:
     """How each column becomes numbers; columns that cannot are refused, by name and count."""
     refuse_unfit(table, choices)
+    return columns_under(table, choices)
+
+
+def columns_under(table: Table, choices: EncodingChoices) -> tuple[ColumnEncoder, ...]:
+    """How each column becomes numbers: as it was fitted on the whole file, if that was under the same choices."""
     if table.fitted is not None and table.fitted.choices == choices:
         return table.fitted.columns
     return tuple(ColumnEncoder.fit(column, choices) for column in table.columns)
@@ -393,6 +393,18 @@ def is_numeric(column: Column) -> bool:
         return False
     values = column.numbers
     return bool(((values > np.nanmin(values)) & (values < np.nanmax(values))).any())
+
+
+def text_counts(column: Column) -> Counter[str]:
+    """How often a column of texts has each of them."""
+    return Counter(text for text in column.texts if text is not None)
+
+
+def _levels(column: Column, rare: int) -> tuple[tuple[str, ...], bool]:
+    """(the levels that are kept, whether there are others)."""
+    counts = text_counts(column)
+    levels = tuple(sorted(level for level, count in counts.items() if count >= rare))
+    return levels, len(levels) < len(counts)
 
 
 def _slot_factor(share: float) -> float:

@@ -72,7 +72,7 @@ def assemble(
     others = [id_column, label_column]
     wanted = [*others, choices.weight, *(choices.columns or ()), *choices.drop, *choices.category]
     _require_columns(cells.names, wanted)
-    features = _features(cells.names, others, choices)
+    features, left_out = _features(cells.names, others, choices)
     ids = None if id_column is None else _read_ids(cells.column(id_column))
     labelled: NDArray[np.bool_] | None = None
     if label_column is not None:
@@ -83,8 +83,7 @@ def assemble(
         ids = list(_row_numbers(next(iter(known), 0)))
     elif labelled is not None:
         ids = [identity for identity, is_labelled in zip(ids, labelled, strict=True) if is_labelled]
-    kept, left_out = _without_row_counts(columns)
-    table = _with_labels(canonical_ids(ids), columns=kept, labels=labels, positive=choices.positive)
+    table = _with_labels(canonical_ids(ids), tuple(columns), labels, choices.positive)
     unlabelled = 0 if labelled is None else int((~labelled).sum())
     table = replace(table, choices=choices, left_out=left_out, unlabelled=unlabelled)
     return table if choices.weight is None else _weighed(table, choices.weight)
@@ -115,10 +114,16 @@ def _require_columns(names: Sequence[str], wanted: Iterable[str | None]) -> None
         raise DataError(f"no column {', '.join(map(repr, absent))} among the {len(names)} columns of this table{close}")
 
 
-def _features(names: Sequence[str], others: Sequence[str | None], choices: ColumnChoices) -> list[str]:
-    chosen = names if choices.columns is None else [*choices.columns, *([choices.weight] if choices.weight else [])]
-    without = {*choices.drop, *(others if choices.columns is None else ())}
-    return [name for name in chosen if name not in without]
+def _features(
+    names: Sequence[str], others: Sequence[str | None], choices: ColumnChoices
+) -> tuple[list[str], tuple[str, ...]]:
+    """(the columns to read, those left out): one without a name, mostly a frame's index, is read if it is asked for."""
+    if choices.columns is not None:
+        chosen = [*choices.columns, *([choices.weight] if choices.weight else [])]
+        return [name for name in chosen if name not in choices.drop], ()
+    known = [name for name in names if name not in {*choices.drop, *others}]
+    left_out = tuple(filter(UNNAMED.fullmatch, known))
+    return [name for name in known if name not in left_out], left_out
 
 
 # Columns.
@@ -173,30 +178,6 @@ def _refuse_infinite(column: Column) -> None:
         f"column {column.name!r}: {count} of {len(where)} numbers {'are' if count > 1 else 'is'} infinite or too large,"
         f" the first in row {int(np.argmax(where)) + 1}; correct them, or leave the column out with --drop"
     )
-
-
-def _without_row_counts(columns: Iterable[Column]) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """(features, names left out): a column without a name that is empty or counts the rows is none of the features."""
-    kept: list[Column] = []
-    left_out: list[str] = []
-    for column in columns:
-        if not UNNAMED.fullmatch(column.name):
-            kept.append(column)
-        elif column.is_missing.all() or _counts_rows(column):
-            left_out.append(column.name)
-        elif column.name.startswith("("):
-            raise DataError(f"{column.name[1:-1]} has no name in the first line; give it one, or take it out")
-        else:
-            kept.append(column)
-    return tuple(kept), tuple(left_out)
-
-
-def _counts_rows(column: Column) -> bool:
-    """Whether this is the index that pandas writes into its files: whole numbers, each once, in any order."""
-    if column.is_text or column.is_missing.any():
-        return False
-    values = column.numbers
-    return bool((values == np.floor(values)).all()) and len(np.unique(values)) == len(values)
 
 
 def _row_numbers(n_rows: int) -> tuple[str, ...]:

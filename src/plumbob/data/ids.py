@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from plumbob.errors import DataError
 
 SHOWN_ROWS = 5
-NUMBER_OF_COLUMNS, LENGTH = struct.Struct("<H"), struct.Struct("<I")
-BEFORE_TEXT = NUMBER_OF_COLUMNS.size + LENGTH.size
+HEAD = struct.Struct("<HI")
+"""Before the text of an id: how many columns it is from, which is one, and its length in bytes."""
 IDS_AT_ONCE = 1 << 16
 USUAL_OVERLAP = 0.9
 """The share of the smaller table's rows; where fewer are in common, somebody asks how ids are written."""
@@ -139,7 +139,7 @@ class PackedIds:
     def __init__(self, ids: Sequence[str]) -> None:
         # It grows in place: joined from pieces, there would be two of it for a while.
         self._data = bytearray()
-        most = BEFORE_TEXT * len(ids) + 4 * sum(map(len, ids))
+        most = HEAD.size * len(ids) + 4 * sum(map(len, ids))
         self._bounds = np.zeros(1 + len(ids), dtype=np.uint32 if most < 2**32 else np.int64)
         """Id i lies from `_bounds[i]` to `_bounds[i + 1]`."""
         done = 1
@@ -167,7 +167,7 @@ class PackedIds:
 
     def texts(self, places: NDArray[np.uint32]) -> list[str]:
         data, starts, ends = self.encoded(places)
-        spans = zip((starts + BEFORE_TEXT).tolist(), ends.tolist(), strict=True)
+        spans = zip((starts + HEAD.size).tolist(), ends.tolist(), strict=True)
         return [data[start:end].decode() for start, end in spans]
 
     def digest(self) -> bytes:
@@ -183,22 +183,10 @@ def hash_of_ids(ids: Sequence[str]) -> bytes:
     return hashing.digest()
 
 
-def _packed(ids: Sequence[str]) -> tuple[bytes, NDArray[np.int64]]:
+def _packed(ids: Sequence[str]) -> tuple[bytes, list[int]]:
     """Some ids one after the other in one buffer, and the size of each."""
-    texts = list(map(str.encode, ids))
-    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    ends = np.cumsum(BEFORE_TEXT + lengths)
-    packed, is_text = np.empty(int(ends[-1]), dtype=np.uint8), np.ones(int(ends[-1]), dtype=np.bool_)
-    heads = [
-        (ends - lengths, LENGTH.size, lengths),
-        (ends - lengths - LENGTH.size, NUMBER_OF_COLUMNS.size, np.array(1)),
-    ]
-    for stops, size, number in heads:
-        for byte in range(size):
-            packed[stops - size + byte] = number >> 8 * byte & 0xFF
-            is_text[stops - size + byte] = False
-    packed[is_text] = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    return packed.tobytes(), BEFORE_TEXT + lengths
+    packed = [HEAD.pack(1, len(text)) + text for text in map(str.encode, ids)]
+    return b"".join(packed), list(map(len, packed))
 
 
 # How ids are written.

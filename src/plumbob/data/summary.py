@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from plumbob.arrays import Labels
 from plumbob.counting import counted, percent
 from plumbob.data.cells import ends_of
-from plumbob.data.encoder import ColumnEncoder, is_numeric
+from plumbob.data.encoder import ColumnEncoder, columns_under, is_numeric, text_counts
 from plumbob.data.tables import DEFAULT_RARE, TEXT, Column, EncodingChoices, Table
 from plumbob.plan.encodings import ENCODING_KEYS, TableSize
 
@@ -106,9 +106,7 @@ class TableSummary:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
         ]
         total = f"{counted(self.rows, 'row')}, {counted(len(self.columns), 'column')}, {self.width:,} after encoding"
-        unnamed = (
-            [f"left out, as they have no name and say nothing: {', '.join(self.left_out)}"] if self.left_out else []
-        )
+        unnamed = [f"left out, as they have no name: {', '.join(self.left_out)}"] if self.left_out else []
         return [*table, total, *unnamed, *(column.advice for column in self.columns if column.advice)]
 
     def to_dict(self) -> dict[str, object]:
@@ -121,18 +119,9 @@ def summarise(table: Table, choices: EncodingChoices, has_ends: bool = False) ->
 
     With `has_ends`, for the owner's eyes only, each column of numbers has its lowest and highest value.
     """
-    if table.fitted is not None and table.fitted.choices == choices:
-        fitted = table.fitted.columns
-    else:
-        fitted = tuple(ColumnEncoder.fit(column, choices) for column in table.columns)
-    columns = [_summary(column, own) for column, own in zip(table.columns, fitted, strict=True)]
-    if has_ends:
-        columns = [_with_ends(summary, column) for summary, column in zip(columns, table.columns, strict=True)]
-    columns = [
-        replace(summary, says_the_label=says_the_label(column, table.labels))
-        for summary, column in zip(columns, table.columns, strict=True)
-    ]
-    return TableSummary(len(table), tuple(columns), table.left_out)
+    pairs = zip(table.columns, columns_under(table, choices), strict=True)
+    columns = tuple(_summary(column, own, table.labels, has_ends) for column, own in pairs)
+    return TableSummary(len(table), columns, table.left_out)
 
 
 def says_the_label(column: Column, labels: Labels | None) -> bool:
@@ -146,22 +135,24 @@ def says_the_label(column: Column, labels: Labels | None) -> bool:
     return bool(agrees.all()) and len(others) == 1
 
 
-def _summary(column: Column, own: ColumnEncoder) -> ColumnSummary:
-    counts = Counter(text for text in column.texts if text is not None) if column.is_text else None
+def _summary(column: Column, own: ColumnEncoder, labels: Labels | None, has_ends: bool) -> ColumnSummary:
+    counts = text_counts(column) if column.is_text else Counter()
     gaps = int(column.is_missing.sum())
-    different = len(counts) if counts is not None else len(np.unique(column.numbers)) - (gaps > 0)
-    kept = set(own.levels or ())
-    rare_levels, rare_rows = 0, 0
-    if counts is not None:
-        rare_levels = different - len(kept)
-        rare_rows = sum(count for text, count in counts.items() if text not in kept)
-    kind = TEXT if column.is_text else column.meaning
-    return ColumnSummary(column.name, kind, len(column.values), gaps, different, rare_levels, own.width, rare_rows)
-
-
-def _with_ends(summary: ColumnSummary, column: Column) -> ColumnSummary:
-    lowest, highest = ends_of(column)
-    return replace(summary, lowest=lowest, highest=highest)
+    rare = [count for text, count in counts.items() if text not in (own.levels or ())]
+    lowest, highest = ends_of(column) if has_ends else ("", "")
+    return ColumnSummary(
+        name=column.name,
+        kind=TEXT if column.is_text else column.meaning,
+        rows=len(column.values),
+        gaps=gaps,
+        different=len(counts) if column.is_text else len(np.unique(column.numbers)) - (gaps > 0),
+        rare_levels=len(rare),
+        encoded=own.width,
+        rare_rows=sum(rare),
+        lowest=lowest,
+        highest=highest,
+        says_the_label=says_the_label(column, labels),
+    )
 
 
 def class_in_words(table: Table) -> str:

@@ -112,7 +112,7 @@ class Table:
     choices: ColumnChoices = field(default_factory=ColumnChoices)
     """How that file was read."""
     left_out: tuple[str, ...] = ()
-    """Columns of that file that are no features: without a name, and empty or a count of the rows."""
+    """Columns of that file that are no features, because they have no name."""
     weights: Vector | None = None
     """How much each row counts in training, from 0 to 1, where the label party says so."""
     unlabelled: int = 0
