@@ -11,10 +11,8 @@ from plumbob.caller import Outcome, Result
 from plumbob.cli.options import (
     HOME,
     JUDGED,
-    FromFate,
-    FromSecretflow,
+    FlagGroup,
     HomeFolder,
-    JobVersion,
     PlanFile,
     PlanKeys,
     RunFolderArgument,
@@ -41,23 +39,31 @@ group.add_typer(plans, rich_help_panel=PLAN_AND_CHECK)
 
 
 @dataclass(frozen=True)
-class JobFile:
+class JobFlags(FlagGroup):
     """A job of another system that was named instead of a plan, if one was."""
 
-    fate: Path | None
-    secretflow: Path | None
-    version: str | None
+    from_fate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="FATE job to read instead of a plan: conf or DAG.")
+    ] = None
+    from_secretflow: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="SecretFlow job to read instead of a plan: graph, Kuscia job or node."),
+    ] = None
+    job_version: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Version of FATE or SecretFlow, where the job does not say it."),
+    ] = None
 
     def job(self, plan: Path | None = None) -> "Job | None":
         """The job that the file trains; PlanError where two of a plan and jobs were named."""
-        named: dict[System, Path | None] = {"FATE": self.fate, "SecretFlow": self.secretflow}
+        named: dict[System, Path | None] = {"FATE": self.from_fate, "SecretFlow": self.from_secretflow}
         if sum(file is not None for file in (plan, *named.values())) > 1:
             raise PlanError("expected one of a plan, --from-fate and --from-secretflow, got several")
         for system, file in named.items():
             if file is not None:
                 from plumbob.jobs import read_job  # Late: most plans come from no other system.
 
-                return read_job(file, system, self.version)
+                return read_job(file, system, self.job_version)
         return None
 
 
@@ -68,9 +74,8 @@ def plan_new(
     names: Annotated[
         str | None, typer.Option(metavar="NAMES", help="The parties' names, separated by commas: bank,processor.")
     ] = None,
-    from_fate: FromFate = None,
-    from_secretflow: FromSecretflow = None,
-    job_version: JobVersion = None,
+    *,
+    foreign: JobFlags,
 ) -> Outcome:
     """Write a plan with every default and a comment beside each key.
 
@@ -78,7 +83,7 @@ def plan_new(
     """
     from plumbob.checking.check import refuse_impossible
 
-    plan, differences = _draft(keys, JobFile(from_fate, from_secretflow, job_version).job())
+    plan, differences = _draft(keys, foreign.job())
     if names is not None:
         plan = _renamed(plan, names.split(","))
     refuse_impossible(plan, plan.rows)
@@ -133,9 +138,8 @@ def check(
     positives: Annotated[
         float | None, typer.Option(metavar="SHARE", help="Share of rows with label 1, from 0 to 1 (default: unknown).")
     ] = None,
-    from_fate: FromFate = None,
-    from_secretflow: FromSecretflow = None,
-    job_version: JobVersion = None,
+    *,
+    foreign: JobFlags,
     strict: Strict = False,
     verbose: ShowsAll = False,
     home: HomeFolder = HOME,
@@ -144,7 +148,7 @@ def check(
     from plumbob.checking.check import check as findings_of
     from plumbob.checking.findings import lines_of
 
-    judged, job = _plan_and_job(plan, keys, JobFile(from_fate, from_secretflow, job_version))
+    judged, job = _plan_and_job(plan, keys, foreign)
     plan_hash = judged.hash()
     rows, whence = rows_to_judge(plan, judged, home)
     assumed = [f"The plan does not say how many rows there are; {whence}."] if whence else []
@@ -195,9 +199,9 @@ def code_of(fields: Result, is_strict: bool) -> int:
     return 4 if is_partial or decided & open_ones else 0
 
 
-def _plan_and_job(file: Path | None, keys: Mapping[str, Any], named: JobFile) -> "tuple[Plan, Job | None]":
+def _plan_and_job(file: Path | None, keys: Mapping[str, Any], foreign: JobFlags) -> "tuple[Plan, Job | None]":
     """The plan in the file or from flags, or the one that says what a job does, and the job; flags win."""
-    job = named.job(file)
+    job = foreign.job(file)
     if job is None:
         return plan_from(file, keys), None
     from plumbob.jobs import plan_to_check

@@ -1,6 +1,7 @@
 """The verbs that need the lab: all parties on this machine, attacks, the paper."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from plumbob.cli.options import (
     JUDGED,
     DataDir,
     DataWords,
+    FlagGroup,
     IdColumnWords,
     LabelColumn,
     PlanKeys,
@@ -32,25 +34,58 @@ if TYPE_CHECKING:
 START, HERE, TOOLS = "Start here", "Train with all parties on this machine", "Research and tools"
 TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq", ".feather")
 
-PlanWords = Annotated[
-    list[str] | None, typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
-]
-RunOut = Annotated[Path, typer.Option(file_okay=False, help="Folder to write to.")]
-TestFiles = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PARTY=FILE", help="File of test rows of a party; may be repeated."),
-]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Number of cores to use (default: all).")]
-IsNew = Annotated[
-    bool,
-    typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder."),
-]
-AcceptLeaks = Annotated[
-    bool,
-    typer.Option(
-        "--accept-leaks", help="Accept what leaks even if everyone keeps to the protocol (noted in the run record)."
-    ),
-]
+
+@dataclass(frozen=True)
+class TrainingFlags(FlagGroup):
+    """The words and flags of a training with all parties on this machine."""
+
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="PLAN", help="Plan file (TOML); omit it to use flags only.")
+    ] = None
+    out: Annotated[Path, typer.Option(file_okay=False, help="Folder to write to.")] = Path("run")
+    data: DataWords = None
+    id: IdColumnWords = None
+    label: LabelColumn = None
+    data_dir: DataDir = None
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of cores to use (default: all).")] = None
+    accept_leaks: Annotated[
+        bool,
+        typer.Option(
+            "--accept-leaks", help="Accept what leaks even if everyone keeps to the protocol (noted in the run record)."
+        ),
+    ] = False
+    new: Annotated[
+        bool,
+        typer.Option("--new", help="Start over and replace the run, finished or interrupted, in this folder."),
+    ] = False
+    test: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PARTY=FILE", help="File of test rows of a party; may be repeated."),
+    ] = None
+
+    def training(
+        self, paths: Sequence[str], sources: Sequence[str], keys: PlanKeys, table: TableFlags
+    ) -> "TrainingHere":
+        """The training that is asked for: by the plan that is named, or by one that is drafted from the data."""
+        from plumbob.lab.commands import TrainingHere
+
+        refuse_nameless([*sources, *paths])
+        file = one_plan(paths)
+        return TrainingHere(
+            plan=None if file is None and "features" not in keys and sources else plan_from(file, keys),
+            keys=keys,
+            sources=sources,
+            ids=id_columns(self.id),
+            label=self.label,
+            reading=table.choices(),
+            test=self.test or (),
+            data_dir=self.data_dir,
+            out=self.out,
+            jobs=self.jobs,
+            accept_leaks=self.accept_leaks,
+            is_new=self.new,
+        )
+
 
 group = group_of("", "")
 
@@ -86,47 +121,23 @@ def lab(
 
 
 @command(group, HERE, "train joint.toml --data loans --out run")
-def train(
-    table: TableFlags,
-    keys: PlanKeys,
-    caller: Caller,
-    words: PlanWords = None,
-    out: RunOut = Path("run"),
-    data: DataWords = None,
-    id: IdColumnWords = None,
-    label: LabelColumn = None,
-    data_dir: DataDir = None,
-    jobs: Jobs = None,
-    accept_leaks: AcceptLeaks = False,
-    new: IsNew = False,
-    test: TestFiles = None,
-) -> Outcome:
+def train(given: TrainingFlags, table: TableFlags, keys: PlanKeys, caller: Caller) -> Outcome:
     """Train with all parties on this machine, exchanging the same bytes as over a network.
 
     Compares the joint model with one of the label party's columns alone, and with one of all columns in one place.
     """
     from plumbob.lab.commands.train import run
 
-    paths, sources = told_apart(words, data)
-    asked = training_of(paths, sources, keys, id, label, table, test, data_dir, out, jobs, accept_leaks, new)
-    return Outcome(run(asked, caller.quiet))
+    paths, sources = told_apart(given.words, given.data)
+    return Outcome(run(given.training(paths, sources, keys, table), caller.quiet))
 
 
 @command(group, HERE, "audit joint.toml --data loans --out audited", codes=JUDGED)
 def audit(
+    given: TrainingFlags,
     table: TableFlags,
     keys: PlanKeys,
     caller: Caller,
-    words: PlanWords = None,
-    out: RunOut = Path("run"),
-    data: DataWords = None,
-    id: IdColumnWords = None,
-    label: LabelColumn = None,
-    data_dir: DataDir = None,
-    jobs: Jobs = None,
-    accept_leaks: AcceptLeaks = False,
-    new: IsNew = False,
-    test: TestFiles = None,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME ...", help="Attacks to run (default: all).")] = None,
     predicted: Annotated[
         int | None,
@@ -144,44 +155,17 @@ def audit(
     """
     from plumbob.lab.commands import attack
 
-    paths, sources = told_apart(words, data)
+    paths, sources = told_apart(given.words, given.data)
     # Of `--only a b`, the second name arrives among the words.
     paths, attacks = attack.split_words(paths, only or ())
     asked = attack.Attacks(attacks, predicted, verbose)
     if not any(Path(path).is_dir() for path in paths):
-        training = training_of(paths, sources, keys, id, label, table, test, data_dir, out, jobs, accept_leaks, new)
-        fields = attack.audit_plan(asked, training, caller)
+        fields = attack.audit_plan(asked, given.training(paths, sources, keys, table), caller)
     elif sources or keys:
         raise typer.BadParameter("a recorded run has its plan and data; give its folder alone, or a plan with --data")
     else:
         fields = attack.audit_run(asked, one_run(paths), caller)
     return Outcome(fields, code_of(fields, strict))
-
-
-def training_of(
-    paths: Sequence[str],
-    sources: Sequence[str],
-    keys: PlanKeys,
-    id: list[str] | None,
-    label: str | None,
-    table: TableFlags,
-    test: list[str] | None,
-    data_dir: Path | None,
-    out: Path,
-    jobs: int | None,
-    accept_leaks: bool,
-    new: bool,
-) -> "TrainingHere":
-    """The training that these words ask for: by the plan they name, or by one that is drafted from the data."""
-    from plumbob.lab.commands import TrainingHere
-
-    refuse_nameless([*sources, *paths])
-    file = one_plan(paths)
-    plan = None if file is None and "features" not in keys and sources else plan_from(file, keys)
-    reading, ids = table.choices(), id_columns(id)
-    return TrainingHere(
-        plan, keys, sources, ids, label, reading, test or (), data_dir, out, jobs, accept_leaks, is_new=new
-    )
 
 
 def told_apart(words: Sequence[str] | None, data: Sequence[str] | None = None) -> tuple[list[str], list[str]]:

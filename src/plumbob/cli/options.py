@@ -434,14 +434,6 @@ StrictRows = Annotated[
         "--strict", help="Refuse rows with a level or a gap that training did not have (default: count them)."
     ),
 ]
-FromFate = Annotated[Path | None, typer.Option(metavar="FILE", help="FATE job to read instead of a plan: conf or DAG.")]
-FromSecretflow = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="SecretFlow job to read instead of a plan: graph, Kuscia job or node."),
-]
-JobVersion = Annotated[
-    str | None, typer.Option(metavar="VERSION", help="Version of FATE or SecretFlow, where the job does not say it.")
-]
 
 
 def id_columns(words: list[str] | None) -> "IdColumns":
