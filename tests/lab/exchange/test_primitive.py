@@ -66,16 +66,6 @@ def asked(learner: Learner, slots: Slots, step: int, matrix: Encoded) -> list[in
     return learner.ask(step, slots.pack(learner.lent(step, ROWS) @ matrix))
 
 
-@pytest.mark.parametrize("make", [Slots.packed, single, Slots.paper])
-def test_what_comes_back_is_the_product(key: PrivateKey, make: Callable[..., Slots]) -> None:
-    """Lend, ask, open, hand back, unmask: exactly v @ X, negative sums and borrows included."""
-    pair, (vector, matrix) = paired(key, make), operands()
-    pair.helper.lend(1, key.encrypt(vector))
-    mask = asked(pair.learner, pair.slots, 1, matrix)
-    pair.helper.hand_back(1, pair.helper.open(1))
-    assert pair.slots.unpack(pair.learner.collect(1), mask) == (vector.values @ matrix.values).tolist()
-
-
 def test_the_helper_sees_uniform_numbers(key: PrivateKey) -> None:
     """What it decrypts has no trace of the sums: the lower bytes pass for uniform even where every sum is 0."""
     pair = paired(key, single)

@@ -11,7 +11,6 @@ from plumbob.lab.page.server import bound
 from tests.lab.page.conftest import OpenLab
 
 READ = ("", "assets/lab.js", "assets/style.css", "plans/0/plan.toml", "runs/run/report")
-WRITTEN = ("check",)
 
 
 def test_the_door_hands_out_a_cookie_for_the_token(lab: OpenLab) -> None:
@@ -24,84 +23,61 @@ def test_the_door_hands_out_a_cookie_for_the_token(lab: OpenLab) -> None:
     assert lab.token not in cookie + answer.headers["location"]
 
 
-def test_the_token_works_once(lab: OpenLab) -> None:
-    """Whoever finds the address later gets no cookie, and is told why."""
-    again = lab.ask("GET", f"/?token={lab.token}", Cookie=None)
-    assert again.status == 403
-    assert "set-cookie" not in again.headers
-    assert b"works once" in again.body
-
-
-@pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token={half}", "?token={token}x", "?Token={token}"])
-def test_a_wrong_token_is_refused(lab: OpenLab, query: str) -> None:
-    """Nothing but the whole token opens the door."""
-    words = query.format(token=lab.token, half=lab.token[:20])
-    answer = lab.ask("GET", f"/{words}", Cookie=None)
+@pytest.mark.parametrize(
+    "query", ["", "?token=", "?token=wrong", "?token={half}", "?token={token}x", "?Token={token}", "?token={token}"]
+)
+def test_a_wrong_or_used_token_opens_nothing(lab: OpenLab, query: str) -> None:
+    """Nothing but the whole token opens the door, and that works once; whoever comes too late is told why."""
+    answer = lab.ask("GET", "/" + query.format(token=lab.token, half=lab.token[:20]), Cookie=None)
     assert answer.status == 403
     assert "set-cookie" not in answer.headers
+    assert b"works once" in answer.body
 
 
-@pytest.mark.parametrize(
-    "cookie", [None, "", "plumbob-lab-1=x", "{name}=wrong", "{name}={token}", "{name}", "\x01=\x02"]
-)
-@pytest.mark.parametrize("path", READ)
-def test_nothing_is_read_without_the_cookie(lab: OpenLab, path: str, cookie: str | None) -> None:
-    """Neither page nor script nor data is given to whoever does not hold the cookie."""
-    name = lab.cookie.partition("=")[0]
-    worn = cookie.format(name=name, token=lab.token) if cookie else cookie
-    assert lab.get(path, Cookie=worn).status == 403
+Row = tuple[str, str, dict[str, str | None], int]
+COOKIES = (None, "", "plumbob-lab-1=x", "{name}=wrong", "{name}={token}", "{name}", "\x01=\x02")
+# A name that was made to point here (DNS rebinding).
+HOSTS = ("evil.example", "evil.example:{port}", "localhost:{port}", "127.0.0.1", "127.0.0.1:1", "")
+ORIGINS = (None, "null", "http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1:{port}")
+# What a form of another page can send.
+FORMS = (None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
+OUTSIDE = ("../server.py", "..%2Fserver.py", "%2e%2e/server.py", "/etc/passwd", "lab.py", "__init__.py")
+REFUSED: list[Row] = [
+    *(("GET", path, {"Cookie": cookie}, 403) for path in READ for cookie in COOKIES),
+    ("POST", "check", {"Cookie": None}, 403),
+    *(("GET", "", {"Host": host}, 421) for host in HOSTS),
+    *(("POST", "check", {"Origin": origin}, 403) for origin in ORIGINS),
+    *(("POST", "check", {"Content-Type": kind}, 415) for kind in FORMS),
+    ("GET", "", {"Sec-Fetch-Site": "cross-site"}, 403),
+    ("GET", "", {"Sec-Fetch-Site": "same-site"}, 403),
+    # A browser asks whether a page of another origin may.
+    ("OPTIONS", "check", {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}, 403),
+    *(("GET", f"assets/{name}", {}, 404) for name in OUTSIDE),
+]
 
 
-@pytest.mark.parametrize("path", WRITTEN)
-def test_nothing_is_written_without_the_cookie(lab: OpenLab, path: str) -> None:
-    """Nothing happens at the word of whoever does not hold the cookie."""
-    assert lab.post(path, {}, Cookie=None).status == 403
+@pytest.mark.parametrize(("method", "path", "headers", "status"), REFUSED)
+def test_everybody_else_is_refused(
+    lab: OpenLab, method: str, path: str, headers: dict[str, str | None], status: int
+) -> None:
+    """Each request has everything that the lab's page sends but for one thing, and is refused for it."""
+    names = {"name": lab.cookie.partition("=")[0], "token": lab.token, "port": lab.port}
+    sent = {name: value and value.format(**names) for name, value in headers.items()}
+    answer = lab.ask(method, lab.home + path, {} if method == "POST" else None, **sent)
+    assert answer.status == status
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_another_host_cannot_use_the_token(lab: OpenLab) -> None:
+    """A name that was made to point here opens no door."""
+    assert lab.ask("GET", f"/?token={lab.token}", Host="evil.example").status == 421
 
 
 def test_the_cookie_alone_is_not_enough(lab: OpenLab) -> None:
     """Another path than the lab's own, which other servers on this machine cannot know, has nothing."""
     assert lab.ask("GET", "/runs/run/report").status == 403
     assert lab.ask("GET", "/assets/lab.js").status == 403
-
-
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "localhost:{port}", "127.0.0.1", "127.0.0.1:1", ""]
-)
-def test_another_host_is_refused(lab: OpenLab, host: str) -> None:
-    """A name that was made to point here (DNS rebinding) gets nothing, with the cookie or with the token."""
-    name = host.format(port=lab.port)
-    assert lab.get("", Host=name).status == 421
-    assert lab.ask("GET", f"/?token={lab.token}", Host=name).status == 421
-
-
-@pytest.mark.parametrize(
-    "origin", [None, "null", "http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1:{port}"]
-)
-@pytest.mark.parametrize("path", WRITTEN)
-def test_another_origin_changes_nothing(lab: OpenLab, path: str, origin: str | None) -> None:
-    """What may change something must come from the lab's own page."""
-    assert lab.post(path, {}, Origin=origin and origin.format(port=lab.port)).status == 403
-
-
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_another_sites_page_reads_nothing(lab: OpenLab, site: str) -> None:
-    """Where the browser says that another page asked, also one on this machine, it gets nothing."""
-    assert lab.get("", Sec_Fetch_Site=site).status == 403
     assert lab.get("", Sec_Fetch_Site="same-origin").status == 200
-
-
-@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
-def test_a_form_cannot_write(lab: OpenLab, kind: str | None) -> None:
-    """Only JSON is read: a form on another page cannot send it."""
-    assert lab.post("check", {}, Content_Type=kind).status == 415
-
-
-def test_nobody_else_is_told_that_they_may_read(lab: OpenLab) -> None:
-    """There is no answer to a browser that asks whether another origin may."""
-    answer = lab.ask("OPTIONS", f"{lab.home}check", Origin="http://evil.example", Access_Control_Request_Method="POST")
-    assert answer.status == 403
-    for path in ("", "runs/run/report"):
-        assert not [name for name in lab.get(path).headers if name.startswith("access-control")]
 
 
 def test_too_much_is_refused(lab: OpenLab) -> None:
@@ -127,14 +103,6 @@ def test_every_answer_carries_the_policy(lab: OpenLab, path: str) -> None:
 def test_refusals_carry_it_too(lab: OpenLab) -> None:
     """The headers are also on what is said to strangers."""
     assert lab.get("", Cookie=None).headers["content-security-policy"] == POLICY
-
-
-@pytest.mark.parametrize(
-    "name", ["../server.py", "..%2Fserver.py", "%2e%2e/server.py", "/etc/passwd", "lab.py", "__init__.py"]
-)
-def test_only_the_pages_own_files_are_served(lab: OpenLab, name: str) -> None:
-    """A path leads to none but the assets."""
-    assert lab.get(f"assets/{name}").status == 404
 
 
 @pytest.mark.parametrize("name", ["..", "../x", "..%2F..%2Fx", "run", "%2e%2e"])

@@ -203,14 +203,6 @@ def test_weights_that_were_never_opened_are_nowhere(data: tuple[Any, Any]) -> No
     assert closed.decision_function(data[0][:20]) == pytest.approx(opened.decision_function(data[0][:20]), abs=2e-4)
 
 
-def test_the_summary_names_parties_and_odds(data: tuple[Any, Any]) -> None:
-    """Weights stand under the party that holds the column, each with its odds ratio."""
-    model = VerticalLogisticRegression((3, 5), "clear", sigmoid="exact", random_state=0).fit(*data)
-    text = model.summary()
-    assert text.index("label (label, 3 columns)") < text.index("features (features, 5 columns)")
-    assert f"{np.exp(model.coef_[0, 0]):.6g}" in text
-
-
 @pytest.mark.parametrize(("record", "transcripts"), [(True, 2), (False, 0)])
 def test_record_says_what_is_kept(data: tuple[Any, Any], record: bool, transcripts: int) -> None:
     """True keeps what each party could read, False nothing of it; record_ is always there."""
