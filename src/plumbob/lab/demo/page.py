@@ -11,7 +11,7 @@ from plumbob.record import Finding, RunRecord
 from plumbob.report import templates
 from plumbob.report.charts import Axis, Chart, Series
 from plumbob.report.quality import Fact, gain_in_words, quality_facts
-from plumbob.report.run import PlanTables, limits_of, plan_tables, warnings
+from plumbob.report.run import warnings
 from plumbob.report.tables import PageTable
 from plumbob.report.verdicts import REACHED, pairs_of, rate_in_words
 
@@ -99,15 +99,12 @@ class ComparisonPage:
     headlines: Headlines
     pairs: PageTable
     attacks: PageTable
-    plan: PlanTables
-    limits: Sequence[str]
     how: Sequence[str]
 
 
 def page_of(title: str, about: str, how: Sequence[str], runs: Sequence[ComparedRun]) -> str:
     """The comparison as a page; `how` are sentences on how it was done."""
     best = runs[-1].record
-    judgement = judgement_of_run(best)
     page = ComparisonPage(
         title=title,
         about=about,
@@ -117,11 +114,9 @@ def page_of(title: str, about: str, how: Sequence[str], runs: Sequence[ComparedR
         chart=_labels_chart(runs),
         gain=list(gain_in_words(best)),
         facts=list(quality_facts(best)),
-        headlines=judgement.headlines,
+        headlines=judgement_of_run(best).headlines,
         pairs=_pairs_table(runs),
         attacks=_attacks_table(runs),
-        plan=plan_tables(best.parsed_plan, best.plan, best.rows),
-        limits=limits_of(best, judgement),
         how=how,
     )
     return templates.page_of("compared.html", page, "plumbob.lab.demo")
@@ -155,7 +150,7 @@ def _pairs_table(runs: Sequence[ComparedRun]) -> PageTable:
 
 
 def _attacks_table(runs: Sequence[ComparedRun]) -> PageTable:
-    """A table of every attack that got anywhere in any run, with what it rate_in_words in each."""
+    """A table of every attack that got anywhere in any run, with what it reached in each."""
     found: dict[tuple[str, str, str], list[Finding | None]] = {}
     for place, run in enumerate(runs):
         for one in run.record.findings:
