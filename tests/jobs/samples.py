@@ -237,6 +237,14 @@ SECRETFLOW: dict[str, Tree] = {
         "spu": {"runtime_config": {"protocol": "CHEETAH", "field": "FM64"}},
         "heu": {"he_parameters": {"schema": "plain"}},
     },
+    "hess-two-nodes": {
+        "model": "HESSLogisticRegression",
+        "fit": {"epochs": 3},
+        "spu": {
+            "nodes": [{"party": "alice"}, {"party": "bob"}, {"party": "alice"}],
+            "runtime_config": {"protocol": "ABY3", "field": "FM64"},
+        },
+    },
     "vertical-large-batch": {"model": "FlLogisticRegressionVertical", "fit": {"batch_size": 4000, "epochs": 2}},
     "vertical-small-batch": {"model": "FlLogisticRegressionVertical", "fit": {"batch_size": 8, "epochs": 2}},
 }

@@ -266,6 +266,8 @@ def check(file: str, *flags: str) -> tuple[int, dict[str, Any]]:
         ("secretflow-unknown-setting.json", 4),
         ("secretflow-ref2k.json", 3),
         ("secretflow-other-models.json", 4),
+        ("secretflow-reported-weights.json", 4),
+        ("secretflow-hess-two-nodes.json", 4),
         ("secretflow-hess-mock.json", 3),
         ("secretflow-hess-plain.json", 3),
         ("fate-2-answer-of-flow.json", 3),

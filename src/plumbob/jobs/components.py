@@ -73,6 +73,7 @@ REMARKS: Remarks = (
     ),
 )
 LOSS = "The guest sees the loss while it trains: one equation about the host's scores each time."
+ALL_WEIGHTS = "report_weights shows every party all weights; each is judged as if it saw those of its own columns only."
 SCORED = "When training ends, the guest gets the score of every row that was trained on."
 
 
@@ -307,11 +308,12 @@ def _shares(given: Settings) -> Meaning:
                 "regression, or a generalised linear model with link Logit and distribution Bernoulli"
             )
     keys = {**_keys(given), "sigmoid": "taylor", "protocol": "hess" if given.component is HESS else "spu"}
-    keys["open"] = "own" if given.has("report_weights") and given["report_weights"] else "never"
+    shows_weights = given.has("report_weights") and given["report_weights"]
+    keys["open"] = "own" if shows_weights else "never"
     reads = [given.follows("batches", keys["batches"], "batch_size")]
     if given.has("report_weights"):
         reads.append(given.follows("open", keys["open"], "report_weights"))
-    return Meaning(keys, _remarks(given), tuple(reads))
+    return Meaning(keys, _remarks(given), tuple(reads), no_all_clear=(ALL_WEIGHTS,) if shows_weights else ())
 
 
 def _vertical(given: Settings) -> Meaning:

@@ -72,6 +72,8 @@ class Meaning:
     """Whether the label party gets the score of every row that was trained on."""
     unprotected: str = ""
     """Why nothing is encrypted or shared at all; empty where something is."""
+    no_all_clear: tuple[str, ...] = ()
+    """What cannot be seen in the file, or is judged as less than it is; a job with any of it is never called safe."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +87,6 @@ class Job(Meaning):
     parties: Parties = NOBODY
     fits: int = 1
     """How many trainings use the same rows: folds, further components."""
-    no_all_clear: tuple[str, ...] = ()
-    """What cannot be seen in the file; a job with any of it is never called safe."""
 
     @property
     def feature_parties(self) -> int:
@@ -305,6 +305,7 @@ def job_of(
             **vars(meaning),
             "read": (*reads, *(_as_taken(value, meaning.keys) for value in values)),
             "remarks": (*meaning.remarks, *(together if others else ())),
+            "no_all_clear": (*filter(None, no_all_clear), *meaning.no_all_clear, *unjudged, *unknown),
         },
         system=component.system,
         component=component.name,
@@ -312,7 +313,6 @@ def job_of(
         ignored=(*rest, *ignored),
         parties=parties,
         fits=_fits(settings) * (1 + len(others)),
-        no_all_clear=(*filter(None, no_all_clear), *unjudged, *unknown),
     )
 
 

@@ -11,7 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plumbob.jobs.components import FL_VERTICAL, HESS, SS_GLM_TRAIN, SS_SGD_TRAIN
-from plumbob.jobs.reading import Job, Read, SystemVersion, Tree, job_of, listed, mapping, tables, version_read
+from plumbob.jobs.reading import (
+    Job,
+    Read,
+    SystemVersion,
+    Tree,
+    job_of,
+    listed,
+    mapping,
+    short_text,
+    tables,
+    version_read,
+)
 
 NAMES = {
     "ss_sgd": SS_SGD_TRAIN,
@@ -159,6 +170,8 @@ class _Device:
     dealer: str = DEALERS[0]
     key_bits: int | None = None
     unprotected: str = ""
+    twice: str = ""
+    """A party that runs several of the SPU's nodes, and so sees what all of them hold."""
 
     @property
     def trust(self) -> str:
@@ -167,6 +180,8 @@ class _Device:
 
     @property
     def no_all_clear(self) -> str:
+        if self.twice:
+            return f"{short_text(self.twice)} runs several nodes of the SPU, and sees what all of them hold together."
         if self.trust or self.unprotected:
             return ""
         return FIRST_PARTY if self.protocol else f"{NOT_STATED}{FIRST_PARTY}"
@@ -182,10 +197,14 @@ def _device(found: Iterable[Tree]) -> _Device:
     """The device from all tables that were found; of several SPUs or keys the weakest."""
     spus: list[tuple[int, int]] = []
     bits: list[int] = []
-    unprotected = ""
+    unprotected = twice = ""
     for table in found:
         if (protocol := _place(PROTOCOLS, table.get("protocol"), 1, "field" in table)) is not None:
             spus.append((protocol, _place(DEALERS, table.get("beaver_type"), 0, True) or 0))
+        nodes = [
+            str(node["party"]) for node in listed(table.get("nodes")) if isinstance(node, Mapping) and "party" in node
+        ]
+        twice = next((party for party in nodes if nodes.count(party) > 1), twice)
         keys = mapping(table, "he_parameters")
         size = mapping(mapping(keys, "key_pair"), "generate").get("bit_size", table.get("key_size"))
         if (known := _number(size)) is not None:
@@ -197,7 +216,7 @@ def _device(found: Iterable[Tree]) -> _Device:
     name = "" if protocol is None else PROTOCOLS[protocol]
     if name == "REF2K":
         unprotected = "The SPU runs REF2K, which protects nothing: SPU's documentation keeps it for debugging only."
-    return _Device(name, DEALERS[dealer], min(bits, default=None), unprotected)
+    return _Device(name, DEALERS[dealer], min(bits, default=None), unprotected, twice)
 
 
 def _place(names: tuple[str, ...], given: Any, first: int, takes_numbers: bool) -> int | None:
