@@ -37,7 +37,14 @@ def test_a_wrong_or_used_token_opens_nothing(lab: OpenLab, query: str) -> None:
 Row = tuple[str, str, dict[str, str | None], int]
 COOKIES = (None, "", "plumbob-lab-1=x", "{name}=wrong", "{name}={token}", "{name}", "\x01=\x02")
 # A name that was made to point here (DNS rebinding).
-HOSTS = ("evil.example", "evil.example:{port}", "localhost:{port}", "127.0.0.1", "127.0.0.1:1", "")
+HOSTS: tuple[str | None, ...] = (
+    "evil.example",
+    "evil.example:{port}",
+    "localhost:{port}",
+    "127.0.0.1",
+    "127.0.0.1:1",
+    "",
+)
 ORIGINS = (None, "null", "http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1:{port}")
 # What a form of another page can send.
 FORMS = (None, "text/plain", "application/x-www-form-urlencoded", "multipart/form-data")
