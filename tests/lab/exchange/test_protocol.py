@@ -1,4 +1,4 @@
-"""`exchange`: the oracle's weights through encrypted messages, and a learner that sees one sum and nothing else."""
+"""`exchange` and `arbiter` have the weights of `clear`; in `exchange` a learner sees one sum and nothing else."""
 
 from itertools import combinations
 from typing import Any
@@ -34,45 +34,50 @@ def exchange_plan(split: tuple[int, ...] = (2, 3), **keys: Any) -> Plan:
     return plan_for(split, protocol="exchange", **keys)
 
 
+@pytest.mark.parametrize("protocol", ["exchange", "arbiter"])
 @pytest.mark.parametrize("name", ["breast-cancer", "digits-01"])
-def test_it_equals_clear_on_bundled_data(name: str) -> None:
+def test_it_equals_clear_on_bundled_data(name: str, protocol: str) -> None:
     """On real rows the weights are within 1e-6 of those of `clear`."""
-    assert distance_from_clear(exchange_plan((3, 4), batch_size=32), cut(name, 100, 7)) < 1e-6
+    assert distance_from_clear(plan_for((3, 4), protocol=protocol, batch_size=32), cut(name, 100, 7)) < 1e-6
 
 
-@pytest.mark.parametrize("split", [(2, 2, 1), (1, 1, 1, 1, 1), (0, 2, 3)], ids=str)
-def test_many_parties_equal_clear(split: tuple[int, ...]) -> None:
-    """With three and five parties, one of them without columns too, the weights are within 1e-6 of `clear`."""
-    assert distance_from_clear(exchange_plan(split, intercept=split[0] > 0, epochs=1)) < 1e-6
+UNMASKED = {"unmasked_gradients_for_the_arbiter": True}
+EQUAL: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
+    ("exchange", (2, 3), {"start": "xavier", "batches": "fixed"}),
+    ("exchange", (2, 3), {"start": "kaiming", "batches": "full"}),
+    ("exchange", (2, 3), {"start": "small", "batch_size": 15}),
+    ("exchange", (2, 3), {"start": "normal", "l2": 0.1}),
+    ("exchange", (2, 3), {"start": "normal", "l2": 0.1, "intercept": False}),
+    ("exchange", (2, 3), {"test_share": 0.2, "row_norm": 1.0}),
+    ("exchange", (2, 3), {"scale": "none"}),
+    ("exchange", (2, 3), {**SINGLE, "test_share": 0.2}),
+    ("exchange", (2, 3), {"replies": "paper", "l2": 0.1}),
+    ("exchange", (2, 3), {"feature_bits": 30, "residual_bits": 30}),
+    ("exchange", (2, 2, 1), {"epochs": 1}),
+    ("exchange", (1, 1, 1, 1, 1), {"epochs": 1}),
+    ("exchange", (0, 2, 3), {"epochs": 1, "intercept": False}),
+    ("exchange", (0, 5), {"intercept": False, "row_norm": 1.0}),
+    *(("arbiter", split, masks) for split in ((2, 3), (2, 2, 1)) for masks in ({}, UNMASKED)),
+    ("arbiter", (2, 3), {"start": "normal", "l2": 0.1}),
+    ("arbiter", (2, 3), {"batches": "full"}),
+    ("arbiter", (2, 3), SINGLE),
+    ("arbiter", (2, 3), {"replies": "paper"}),
+    ("arbiter", (2, 3), {"replies": "paper", **UNMASKED}),
+    ("arbiter", (2, 3), {"test_share": 0.2}),
+    ("arbiter", (0, 5), {"intercept": False}),
+]
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {"start": "xavier", "batches": "fixed"},
-        {"start": "kaiming", "batches": "full"},
-        {"start": "small", "batch_size": 15},
-        {"start": "normal", "l2": 0.1},
-        {"start": "normal", "l2": 0.1, "intercept": False},
-        {"test_share": 0.2, "row_norm": 1.0},
-        {"scale": "none"},
-        {**SINGLE, "test_share": 0.2},
-        {"replies": "paper", "l2": 0.1},
-        {"feature_bits": 30, "residual_bits": 30},
-    ],
-    ids=str,
-)
-def test_every_setting_equals_clear(keys: dict[str, Any]) -> None:
-    """Starts, batches, penalties, scaling and replies: the weights are within 1e-6 of `clear`."""
-    assert distance_from_clear(exchange_plan(**keys)) < 1e-6
+@pytest.mark.parametrize(("protocol", "split", "keys"), EQUAL, ids=str)
+def test_every_setting_equals_clear(protocol: str, split: tuple[int, ...], keys: dict[str, Any]) -> None:
+    """Two to five parties, one of them without columns too: the weights are within 1e-6 of `clear`."""
+    assert distance_from_clear(plan_for(split, protocol=protocol, **keys)) < 1e-6
 
 
 def test_a_label_party_without_columns() -> None:
     """d_A = 0: the label party learns nothing, is lent nothing, and its peer gets its gradient."""
-    plan = exchange_plan((0, 5), intercept=False, row_norm=1.0)
-    assert distance_from_clear(plan) < 1e-6
     wire = Wire()
-    run = played(plan, wire=wire)
+    run = played(exchange_plan((0, 5), intercept=False, row_norm=1.0), wire=wire)
     assert run.transcript("label").weights.shape == (0,)
     assert not wire.bodies(Kind.RESIDUALS, receiver="label")
     assert wire.bodies(Kind.RESIDUALS, receiver="features")
