@@ -18,7 +18,8 @@ def run(folder: Path, port: int, opens: bool, caller: Caller) -> None:
     """Serve until Ctrl-C; the address is announced as soon as it can be opened."""
     tell = caller.tell
     lab = lab_for(folder)
-    with bound(port) as listener:
+    # Ctrl-C is how it is meant to end, from the moment when the address is there to read.
+    with bound(port) as listener, suppress(KeyboardInterrupt):
         gate = LabAccess(listener.getsockname()[1])
         lines = [f"The lab is open at {gate.address}"]
         # Not even --quiet hides the address: without it nobody gets in.
@@ -26,14 +27,12 @@ def run(folder: Path, port: int, opens: bool, caller: Caller) -> None:
         tell("Only this machine can reach it. Ctrl-C closes it.")
         if opens:
             _open_browser(gate.address)
-        # Ctrl-C is how it is meant to end.
-        with suppress(KeyboardInterrupt):
-            serve(
-                lab,
-                gate,
-                listener,
-                lambda address: tell(f"To open it again, for example after closing the browser: {address}"),
-            )
+        serve(
+            lab,
+            gate,
+            listener,
+            lambda address: tell(f"To open it again, for example after closing the browser: {address}"),
+        )
     tell("The lab is closed.")
 
 
