@@ -287,6 +287,7 @@ def test_scores_show_an_only_column() -> None:
     code, result = check("fate-1-sshe.json", "--features", "10,1")
     found = next(one for one in result["findings"] if one["verdict"] == "leaks" and one["assumes"] == "honest")
     assert (code, found["attack"], found["target"]) == (3, "prediction-equations", "features")
+    assert found["fix"] in result["headlines"]["honest"]["remedy"]
     assert "has no setting against it" in found["fix"]
 
 
@@ -299,12 +300,24 @@ def test_a_flag_that_contradicts_the_job_is_shown() -> None:
     assert not any("because you said so" in note for note in result["notes"])
 
 
+STAYS = ("chosen-labels", "altered-shares", "prediction-equations")
+
+
+@pytest.mark.parametrize("file", ["fate-1-sshe.json", "secretflow-train-and-predict.json"])
+def test_some_leaks_stay_whatever_is_set(file: str) -> None:
+    """Jobs that open nothing but scores leak these to a party that cheats, and nothing else."""
+    assert {found["attack"] for found in check(file)[1]["findings"] if found["verdict"] == "leaks"} <= {*STAYS}
+
+
 @pytest.mark.parametrize("file", names())
 def test_advice_is_in_the_other_systems_words(file: str) -> None:
     """Our flags mean nothing there."""
     _, result = check(file)
     fixes = "\n".join(found["fix"] for found in result["findings"])
     assert "--" not in fixes.replace("plumbob plan new --from-", "")
+    # What leaks in the job that hides most is stopped by no setting of any other.
+    stays = [found for found in result["findings"] if found["attack"] in STAYS]
+    assert all("has no setting against it" in found["fix"] for found in stays if found["fix"])
     assert not any("--noise" in note for note in result["notes"])
 
 

@@ -89,7 +89,7 @@ def _block(
         agreed,
         lines,
         nothing + (PARTIAL if nothing and is_partial else ""),
-        as_flags(helps, plan),
+        as_flags(helps, plan) or _in_other_words(findings),
         helps,
         "" if figures is None else price_of(figures, helps),
         counts(findings, len(lines) + len(unprevented)),
@@ -97,6 +97,11 @@ def _block(
         unprevented,
         NOTHING_HELPS if leaks and not helps and plan is not None else "",
     )
+
+
+def _in_other_words(findings: Sequence[Finding]) -> str:
+    """What stops the leaks of another system's job, in that system's words: its remedies are no keys of a plan."""
+    return "; ".join(dict.fromkeys(one.fix for one in findings if one.verdict == LEAKS and not one.changes and one.fix))
 
 
 def _left_over(

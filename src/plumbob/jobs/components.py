@@ -200,6 +200,7 @@ _OTHER_ARBITER = "let an organisation be arbiter that is neither guest nor host"
 _WITHOUT_ARBITER = "which has no arbiter and shows no gradients"
 _SHARED_1 = f"HeteroSSHELR with reveal_every_iter off (1.7 and later), {_WITHOUT_ARBITER}"
 _SHARED_2 = f"SSHELR with early_stop diff, {_WITHOUT_ARBITER}"
+_HIDDEN_WEIGHTS = "reveal_strategy: encrypted_reveal_in_host, so that the host never holds its weights in the clear"
 _LR_PARAM = "python/federatedml/param/logistic_regression_param.py"
 _SSHE_PARAM = "python/federatedml/param/hetero_sshe_lr_param.py"
 _FATE_2 = "python/fate/components/components"
@@ -219,6 +220,7 @@ HETERO_LR = Component(
     {
         **_ENCRYPTED_1,
         "arbiter-key": f"{_OTHER_ARBITER}, or use {_SHARED_1}",
+        "own-weights": f"use HeteroSSHELR with {_HIDDEN_WEIGHTS}",
         "": f"use {_SHARED_1}",
     },
     _HARMLESS,
@@ -237,7 +239,7 @@ HETERO_SSHE_LR = Component(
     {
         **_ENCRYPTED_1,
         "gradients": "set reveal_every_iter to false",
-        "": "set reveal_strategy to encrypted_reveal_in_host, so that the host never holds its weights in the clear",
+        "own-weights": f"set {_HIDDEN_WEIGHTS}",
     },
     _HARMLESS,
 )
@@ -331,6 +333,7 @@ _SF_HARMLESS = (
     *("feature_selects", "label", "offset", "weight", "x", "y", "input"),
 )
 _OPENED = "keep report_weights off, and reveal no weights"
+_HIDING = "use ss_sgd_train or HESSLogisticRegression, which open no scores, no gradients and no weights"
 _HEU = {
     "no-encryption": "choose a schema of the HEU that encrypts, such as paillier",
     "keys": "give the HEU a key_size (bit_size) of 2048 or more",
@@ -338,7 +341,7 @@ _HEU = {
 _SPU = {
     "no-encryption": "set the SPU's runtime_config.protocol to CHEETAH (two nodes), ABY3 (three nodes), or SEMI2K with "
     "beaver_type TrustedThirdParty",
-    "": _OPENED,
+    "own-weights": _OPENED,
 }
 
 SS_SGD_TRAIN = Component(
@@ -396,7 +399,7 @@ HESS = Component(
         Field("key_bits", "key_size", whole, 2048),
     ),
     _shares,
-    {**_HEU, "": _OPENED},
+    {**_HEU, "own-weights": _OPENED},
     _SF_HARMLESS,
 )
 FL_VERTICAL = Component(
@@ -413,6 +416,6 @@ FL_VERTICAL = Component(
         Field("key_bits", "key_size", whole, 2048),
     ),
     _vertical,
-    {**_HEU, "": "use ss_sgd_train or HESSLogisticRegression, which open no scores and no gradients"},
+    {**_HEU, "own-weights": _HIDING, "": _HIDING},
     _SF_HARMLESS,
 )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from plumbob.checking.check import figures_of, judge_figures
 from plumbob.checking.figures import Figures
 from plumbob.checking.findings import Findings, worst_first
-from plumbob.checking.rules.gradients import FROM_SUMS
+from plumbob.checking.rules.gradients import FROM_SUMS, OWN_WEIGHTS
 from plumbob.checking.rules.keys import KEYS as KEYS_ATTACK
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS, ORDER
 from plumbob.jobs.components import FL_VERTICAL
@@ -21,6 +21,7 @@ from plumbob.plan import PROFILE_BITS, PROTOCOLS, Plan
 from plumbob.record import Finding
 
 ARBITER_REFERENCE = "FATE: the arbiter holds the key, and residuals and scores travel row by row under it"
+CHOSEN_LABELS = "chosen-labels"
 SCORES_REFERENCE = "SecretFlow: FlLogisticRegressionVertical adds up the scores for the label party"
 DECOYS_REFERENCE = "beyond the paper: a batch hidden among decoys, taken as one batch of all rows that a step names"
 UNPROTECTED_REFERENCE = "the other system's own documentation"
@@ -50,7 +51,9 @@ def judge(job: Job, plan: Plan, positives: float | None = None) -> Findings:
 def advice(job: Job, protocol: str, attack: str, stage: str = "training") -> str:
     """How to stop an attack in the other system; where no setting helps, as against what scores tell: move the job."""
     general = ["gradients", ""] if PROTOCOLS[protocol].shows_gradients else [""]
-    names = [attack, *(general if stage == "training" else [])]
+    # Hiding gradients stops neither what is read from scores nor what weights say at the end.
+    is_stopped_by_hiding = stage == "training" and attack not in (CHOSEN_LABELS, OWN_WEIGHTS)
+    names = [attack, *(general if is_stopped_by_hiding else [])]
     moving = f"plumbob plan new --from-{job.system.lower()} FILE"
     otherwise = f"{job.system} has no setting against it; move the job: {moving}"
     return next((job.advice[name] for name in names if name in job.advice), otherwise)
