@@ -358,7 +358,7 @@ class RunShape:
             return
         run = f"shares: {self.trained:,} rows, {self.plan.passes(self.trained)} passes and {self.parties} parties"
         if self.failure_bits > -self._needed_bits:
-            what = f"less than {self._needed_bits} bits of safety when shares are cut"
+            what = f"shares that are cut wrongly in more than one of 2**{self._needed_bits} runs"
             excess = self.failure_bits + self._needed_bits
         else:
             what = f"masks that show something in more than one of 2**{HIDING_BITS} runs"
