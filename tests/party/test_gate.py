@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,14 +25,14 @@ from plumbob.errors import DataError, PlanError, RemoteProtocolError, ScoresWait
 from plumbob.lab.attacks.altered_shares import AlteredShares
 from plumbob.lab.attacks.false_residual import FalseResidual, OffTheCircle
 from plumbob.lab.attacks.hooks import Hook
-from plumbob.party import gate
+from plumbob.party import gate, replay
 from plumbob.party.gate import Expected, kept_statement, reasons_to_wait
 from plumbob.party.home import Home
 from plumbob.party.opened_evidence import OpenedEvidence
 from plumbob.party.rows import keep_aligned
 from plumbob.party.runs import finished_run
 from plumbob.party.scores import read_trained_rows
-from plumbob.party.sealing import AuditorKeys
+from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.statements import FORMAT, SignedStatement, sign_statement, write_statement
 from plumbob.party.verbs import serve
 from plumbob.party.verbs.receipt import NOBODY
@@ -44,9 +45,9 @@ from plumbob.protocol.outcome import HELD_OUT, measure_quality
 from plumbob.protocol.part import ModelPart
 from plumbob.run_folder import RunFolder
 from tests.lab.attacks.lattice.garbage import GarbageReplies
-from tests.party.kept import Kept, trained
+from tests.party.kept import Kept, accountable, trained
 from tests.party.processes import PATIENCE
-from tests.party.verbs import write_table
+from tests.party.verbs import Organisations, write_table
 from tests.protocol.support import made_up, tables_for
 from tests.world import Killed
 
@@ -430,6 +431,32 @@ def test_a_party_that_died_and_resumed_honestly_opens_the_gate(tmp_path: Path) -
     signed = sign_statement(kept.auditors["label"], kept.replayed("label"))
     assert keep(kept, signed, tmp_path / "s.json")["consistent"]
     assert not is_shut(kept)
+
+
+@pytest.mark.parametrize("renews", ["label", "features"])
+def test_a_certificate_renewed_in_the_middle_of_a_run_keeps_no_gate_shut(
+    tmp_path: Path, renews: str, opened: list[Organisations]
+) -> None:
+    """The evidence names the certificates that the peers have pinned when the run ends, for the same keys."""
+    plan, auditors = accountable(Plan.for_columns(TWO, epochs=2, test_share=0.2), tmp_path, release="replayed")
+    settings = {name: {"evidence_key": str(tmp_path / f"auditor-{name}" / PUBLIC_FILE)} for name in auditors}
+    tables = tables_for(plan, *made_up(40, plan.columns))
+    organisations = Organisations(plan, tables, tmp_path, settings=settings)
+    opened.append(organisations)
+    [other] = set(organisations.names) - {renews}
+    waiting, dying = organisations.train(other), organisations.train(renews, blow=("pass", 1, signal.SIGKILL))
+    assert dying.wait() == -signal.SIGKILL
+    waiting.process.kill()
+    waiting.wait()
+    renewed = party.renew(organisations.home(renews), days=900)
+    party.join(organisations.home(other), renewed["token"])
+    commands = [organisations.train(name) for name in organisations.names]
+    assert [command.wait() for command in commands] == [0, 0]
+    statement = sign_statement(auditors["label"], replay.replay(organisations.run_folder("label"), auditors["label"]))
+    write_statement(tmp_path / "s.json", statement)
+    assert receipt(organisations.run_folder("features"), NOBODY, tmp_path / "s.json")["consistent"]
+    run = RunFolder(organisations.run_folder("features"))
+    gate.refuse_before_replay(Home.open(organisations.home("features")), plan, run)
 
 
 def seen_by_label(kept: Kept) -> list[tuple[Kind, int, int]]:

@@ -125,9 +125,8 @@ class EvidenceKeeper:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700, parents=True)
         items = {name: item.hex() for name, item in commitment.items.items()}
-        certificates = {name: one.der.hex() for name, one in self.certificates.items()}
         whose = (FORMAT, __version__, self.purpose, self.party, self.plan.hash(), commitment.hash().hex())
-        self._save(Head(*whose, items, self.auditor.fingerprint, certificates, files=[]))
+        self._save(Head(*whose, items, self.auditor.fingerprint, self._certificates, files=[]))
         self.seal("root", root)
         self.seal("brought", brought)
         if table is not None and self.purpose == "train":
@@ -158,11 +157,19 @@ class EvidenceKeeper:
         head.account = account_record(participant)
         self._save(head)
 
+    @property
+    def _certificates(self) -> dict[str, str]:
+        return {name: one.der.hex() for name, one in self.certificates.items()}
+
     def _save(self, head: Head) -> None:
         write_over(self.folder / HEAD, msgspec.json.format(msgspec.json.encode(head), indent=1))
 
     def witness(self, table: Table | None = None) -> "Witness":
         """The witness of a start that begins now; in prediction the table is kept when the first query passes."""
+        head = read_head(self.folder / HEAD)
+        # Renewed between two starts, for the same key, they are those that the peers have pinned when the run ends.
+        head.certificates = self._certificates
+        self._save(head)
         return Witness(self, table if self.purpose == "predict" else None)
 
     def close(self, journal: SqliteJournal, participant: Participant, encoder: bytes | None = None) -> None:
