@@ -184,6 +184,14 @@ def test_a_range_stays_where_the_values_are(rows: int, rho: float) -> None:
     assert sum(60 < item.low < 100 < item.high < 140 for item in found) >= 15
 
 
+@pytest.mark.parametrize(("rows", "rho"), [(1000, 2e-3), (1000, 4e-3), (2000, 1e-3), (5000, 5e-4)])
+def test_a_quantile_far_beyond_all_values_is_rare(rows: int, rho: float) -> None:
+    """One in a hundred at most, wherever a share below a quarter is enough: a column with such a range is lost."""
+    values, share = np.random.default_rng(rows).standard_normal(rows), home.range_share(rows, rho)
+    assert share < home.LARGEST_SHARE
+    assert chances(values, share, rho)[np.abs(GRID) > 2 * np.abs(values).max()].sum() < 0.01
+
+
 def test_quantiles_move_inward_where_noise_could_reach_the_ends() -> None:
     """A tenth with many rows, a quarter with few, and never less or more; the choice depends on public numbers."""
     assert home.range_share(10**6, 1e-3) == home.LOW_SHARE
