@@ -23,7 +23,7 @@ from plumbob.party.record_signature import NOT_SIGNED, RecordSignature, signatur
 from plumbob.party.runs import beginnings, is_met
 from plumbob.party.signature import verify_message
 from plumbob.party.statements import plan_in, read_statement, sealed_by, statement_mistakes
-from plumbob.plan import Plan, in_words
+from plumbob.plan import in_words
 from plumbob.protocol.account import LAST
 from plumbob.protocol.openings import opened_bits
 from plumbob.record import PartyRecord, RunRecord
@@ -33,6 +33,7 @@ from plumbob.report.tables import as_text
 from plumbob.run_folder import RunFolder
 
 CHANNEL = "{from} -> {to}: {verdict}  {hash}"
+UNVERIFIED = {True: "consistent, not verified", False: "NOT CONSISTENT"}
 
 
 @dataclass(frozen=True)
@@ -102,25 +103,23 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
     refuse_unsettled(own)
     record, signed = with_verdicts(own.record()), signature_of(own)
     plan, begun, judgement = record.parsed_plan, _begun(own), judgement_of_run(record)
-    channels = list(compared_streams(record.parties))
-    plan_agrees = plan.hash() == record.plan_hash
-    consistent = plan_agrees and all(channel["verdict"] != "DIFFERS" for channel in channels)
-    peers = peer_signatures(record, signed)
-    mistakes = list(_signature_mistakes(record, signed, known))
+    channels, peers = list(compared_streams(record.parties)), peer_signatures(record, signed)
+    mistakes = list(_differences([record], [signed], channels, known))
     if signed.is_valid:
-        mistakes += [f"what {one.peer} sent, and what it signed" for one in peers if not one.is_valid]
-    stated = None if statement is None else read_statement(statement)
-    if stated is not None:
-        mistakes += statement_mistakes(stated, own, signed.fingerprints)
-        mistakes += _deviations(stated.statement)
-    consistent = consistent and not mistakes
-    kept = [] if statement is None or stated is None or mistakes else _keep(own, statement, stated.statement)
-    is_cleared = stated is None or stated.statement.get("honest") is True
-    verified = consistent and known.holds(signed) and is_cleared
+        mistakes += [f"what {each.peer} sent, and what it signed" for each in peers if not each.is_valid]
+    of_statement, is_cleared = list[str](), True
+    if stated := None if statement is None else read_statement(statement):
+        mistakes += [*statement_mistakes(stated, own, signed.fingerprints), *_deviations(stated.statement)]
+        of_statement = [f"statement    {_statement_in_words(stated.statement, mistakes)}"]
+        is_cleared = stated.statement.get("honest") is True
+        if statement is not None and not mistakes:
+            of_statement += _keep(own, statement, stated.statement)
+    verified = not mistakes and known.holds(signed) and is_cleared
+    times = f"begun        {counted(begun, 'time')} by this party, whether it ended with a result or not"
     return {
         "status": record.status,
         "plan_hash": record.plan_hash,
-        "plan_agrees": plan_agrees,
+        "plan_agrees": _agrees(record),
         "protocol": record.protocol,
         "keys": plan.kind.keys if record.is_encrypted else None,
         "key_bits": plan.key_bits if record.is_encrypted and plan.kind.has_key_bits else None,
@@ -138,28 +137,20 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
         "parties": [_counts(party) for party in record.parties],
         "streams": channels,
         "statement": None if stated is None else stated.statement,
-        "peer_signatures": [asdict(one) for one in peers],
+        "peer_signatures": [asdict(each) for each in peers],
         "transcript_hash": transcript_hash(record.parties),
-        "consistent": consistent,
+        "consistent": not mistakes,
         "verified": verified,
         "signed_by": signed.party,
         "date": signed.date,
         "fingerprints": dict(signed.fingerprints),
         "opened_bits": {party.name: opened_bits(plan, party.name) for party in plan.learners},
         "lines": [
-            *_lines(record, judgement, channels, plan_agrees),
-            *(
-                [f"begun        {counted(begun, 'time')} by this party, whether it ended with a result or not"]
-                if begun
-                else []
-            ),
-            *(_peer_in_words(one) for one in peers),
-            *([] if stated is None else [f"statement    {_statement_in_words(stated.statement, mistakes)}"]),
-            *kept,
-            f"signature    {_signature_in_words(signed, known)}",
-            *_fingerprint_lines([signed]),
-            *(f"DIFFERS      {mistake}" for mistake in mistakes),
-            f"result       {_result([signed], channels, consistent=consistent, verified=verified)}",
+            *_lines(record, judgement, channels),
+            *([times] if begun else []),
+            *(_peer_in_words(each) for each in peers),
+            *of_statement,
+            *_conclusion([signed], channels, mistakes, known, verified=verified),
         ],
     }
 
@@ -196,8 +187,7 @@ def _about_unsettled(run: RunFolder, file: Path, known: KnownCertificates) -> di
         "lines": [
             f"{run.path}: not settled: not every party has signed its last message",
             f"statement    {_statement_in_words(stated.statement, mistakes)}",
-            *(f"DIFFERS      {mistake}" for mistake in mistakes),
-            f"result       {_result([], [], consistent=not mistakes, verified=False)}",
+            *_conclusion([], [], mistakes, known, verified=False),
         ],
     }
 
@@ -236,10 +226,7 @@ def compare(folders: Sequence[Path], known: KnownCertificates = NOBODY) -> dict[
         f"plan hash    {records[0].plan_hash}",
         *(CHANNEL.format(**channel) for channel in channels),
         f"transcript   {transcript_hash(parties)}",
-        *(f"signature    {_signature_in_words(signed, known)}" for signed in signatures),
-        *_fingerprint_lines(signatures),
-        *(f"DIFFERS      {mistake}" for mistake in mistakes),
-        f"result       {_result(signatures, channels, consistent=not mistakes, verified=verified)}",
+        *_conclusion(signatures, channels, mistakes, known, verified=verified),
     ]
     return {
         "plan_hash": records[0].plan_hash,
@@ -258,11 +245,11 @@ def _differences(
     channels: Sequence[dict[str, str]],
     known: KnownCertificates,
 ) -> Iterator[str]:
+    """What contradicts what in these records of one run."""
     if len({record.plan_hash for record in records}) > 1:
         yield "the plans: these are not records of the same run"
-    for record in records:
-        if Plan.from_toml(record.plan).hash() != record.plan_hash:
-            yield "a plan and its hash, in one of the records"
+    if not all(map(_agrees, records)):
+        yield "a plan and its hash, in one of the records"
     names = [party.name for record in records for party in record.parties]
     if len(set(names)) < len(names):
         yield "nothing, because two of the folders are the same party's; name one folder of each party"
@@ -274,6 +261,11 @@ def _differences(
     named = [item for signed in signatures for item in signed.fingerprints.items()]
     for name in sorted({name for name, fingerprint in named if (name, fingerprint) != (name, dict(named)[name])}):
         yield f"the certificate of {name}: the parties do not name the same fingerprint"
+
+
+def _agrees(record: RunRecord) -> bool:
+    """Whether the plan in a record is the one whose hash stands beside it."""
+    return record.parsed_plan.hash() == record.plan_hash
 
 
 @dataclass(frozen=True)
@@ -345,37 +337,46 @@ def _peer_in_words(one: PeerSignature) -> str:
     return f"{one.peer} {'has signed' if one.is_valid else 'has NOT signed'} what it sent  {one.stream}"
 
 
-def _result(
-    signatures: Sequence[RecordSignature], channels: Sequence[dict[str, str]], *, consistent: bool, verified: bool
-) -> str:
-    """The conclusion: what was verified and what was not."""
-    if not verified:
-        return "consistent, not verified" if consistent else "NOT CONSISTENT"
+def _conclusion(
+    signatures: Sequence[RecordSignature],
+    channels: Sequence[dict[str, str]],
+    mistakes: Sequence[str],
+    known: KnownCertificates,
+    *,
+    verified: bool,
+) -> list[str]:
+    """Who signed, what differs, and what was verified and what was not."""
+    named = sorted({item for signed in signatures for item in signed.fingerprints.items()})
+    return [
+        *(f"signature    {_signature_in_words(signed, known)}" for signed in signatures),
+        *(f"fingerprint  {name} {fingerprint}" for name, fingerprint in named),
+        *(f"DIFFERS      {mistake}" for mistake in mistakes),
+        f"result       {_verified_in_words(signatures, channels) if verified else UNVERIFIED[not mistakes]}",
+    ]
+
+
+def _verified_in_words(signatures: Sequence[RecordSignature], channels: Sequence[dict[str, str]]) -> str:
+    """What was verified, and whether the other end of every channel was compared."""
     names = " and ".join(signed.party for signed in signatures)
-    said = f"verified: {names} signed {'this record' if len(signatures) == 1 else 'these records'}"
+    verified = f"verified: {names} signed {'this record' if len(signatures) == 1 else 'these records'}"
     open_ends = sum(channel["verdict"] == "one end only" for channel in channels)
     if not open_ends:
-        return f"{said}, and both ends of every channel hold the same bytes"
-    return f"{said}; of {counted(open_ends, 'channel')} the other end was not compared"
-
-
-def _fingerprint_lines(signatures: Sequence[RecordSignature]) -> list[str]:
-    named = sorted({item for signed in signatures for item in signed.fingerprints.items()})
-    return [f"fingerprint  {name} {fingerprint}" for name, fingerprint in named]
+        return f"{verified}, and both ends of every channel hold the same bytes"
+    return f"{verified}; of {counted(open_ends, 'channel')} the other end was not compared"
 
 
 def _counts(party: PartyRecord) -> dict[str, object]:
-    shown = "name role messages_sent bytes_sent noise_draws"
-    return {name: getattr(party, name) for name in shown.split()}
+    return {name: getattr(party, name) for name in ("name", "role", "messages_sent", "bytes_sent", "noise_draws")}
 
 
-def _lines(record: RunRecord, judgement: PlanJudgement, channels: list[dict[str, str]], plan_agrees: bool) -> list[str]:
+def _lines(record: RunRecord, judgement: PlanJudgement, channels: list[dict[str, str]]) -> list[str]:
     plan = record.parsed_plan
+    agreement = "as the plan in the record" if _agrees(record) else "DIFFERS from the plan"
     lines = [
         summary(record),
         *warnings(record),
         *record.notes,
-        f"plan hash    {record.plan_hash} ({'as the plan in the record' if plan_agrees else 'DIFFERS from the plan'})",
+        f"plan hash    {record.plan_hash} ({agreement})",
         *([f"descent      {in_words(plan.levels(record.rows))}"] if plan.batches == "full" and record.rows else []),
         f"keys         {keys_in_words(record)}",
         f"noise        {judgement.noise}",
