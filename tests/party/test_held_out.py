@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from plumbob.errors import BudgetExceededError
+from plumbob.party.held_out import book_held_out
 from plumbob.party.home import Home
-from plumbob.party.row_count import AnsweredRows, book_held_out, row_limit
+from plumbob.party.row_count import AnsweredRows, row_limit
 from plumbob.party.scores import write_scores
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.train import has_room_for_all, next_commands

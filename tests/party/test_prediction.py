@@ -13,9 +13,9 @@ import pytest
 from plumbob import party
 from plumbob.errors import BudgetExceededError, DataError, PeerAwayError
 from plumbob.lab.simulate import Run
+from plumbob.party.held_out import quality_in_words
 from plumbob.party.home import Home
 from plumbob.party.rows import keep_aligned
-from plumbob.party.scores import quality_in_words
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal, read_contents
 from plumbob.protocol.messages import Kind

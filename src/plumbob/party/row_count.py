@@ -10,14 +10,11 @@ from typing import Annotated, Self
 
 import msgspec
 
-from plumbob.errors import BudgetExceededError, DataError
+from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder, write_over
 from plumbob.party.home import Home
 from plumbob.plan import Plan
-from plumbob.protocol.journal import SqliteJournal
-from plumbob.protocol.limits import RowLimit, most_scored_rows, refuse_beyond, shows_quality
-
-HELD_OUT = "held out"  # The fact in a run's journal that its held-out rows were counted.
+from plumbob.protocol.limits import RowLimit, most_scored_rows, refuse_beyond
 
 
 def row_limit(plan: Plan, trained: int, own: int) -> RowLimit | None:
@@ -63,24 +60,6 @@ class AnsweredRows:
             before = self.answered()
             refuse_beyond(limit, before, max(rows, announced))
             write_over(self.file, msgspec.json.encode(Count(before + rows)))
-
-
-def book_held_out(home: Home, plan: Plan, journal: SqliteJournal, rows: int) -> None:
-    """Book the rows whose scores are opened when training ends, once per run, before it begins.
-
-    BudgetExceededError, with nothing booked, beyond what the plan allows: every new run would show other rows.
-    """
-    if not shows_quality(plan, rows) or journal.fact(HELD_OUT) is not None:
-        return
-    ledger, held_out = AnsweredRows.of(home, plan), plan.held_out(rows)
-    try:
-        ledger.add(held_out, most_scored_rows(plan, rows - held_out))
-    except BudgetExceededError as error:
-        raise BudgetExceededError(
-            f"{error}, the plan's limit, and this run would score its held-out rows when it ends. Agree on a new plan "
-            "that allows more, or that holds out fewer: plumbob party propose --most-rows N, or --test-share"
-        ) from None
-    journal.note(HELD_OUT, b"")
 
 
 @contextmanager

@@ -5,19 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from plumbob.counting import counted, decimal
+from plumbob.counting import counted
 from plumbob.data import store
 from plumbob.data.encoder import RareRows
-from plumbob.errors import DataError
-from plumbob.net.identity import write_over
-from plumbob.run_folder import RunFolder
-
-SAID = {True: "yes", False: "no", None: ""}
-ROWS_HEADER = ["id", "held_out"]
+from plumbob.party.held_out import SAID
 
 
 def refuse_unwritable(out: Path) -> None:
@@ -85,76 +79,3 @@ def _lines(
     probabilities = np.exp(-np.logaddexp(0.0, -odds))
     predicted = (classes[int(value > 0)] for value in odds)
     return zip(ids, scores.tolist(), probabilities.tolist(), predicted, strict=True)
-
-
-def quality_in_words(rows: str, models: Mapping[str, Mapping[str, float | None]]) -> str:
-    """How good each model is on these rows, in one line, and whether the joint one is worth its effort."""
-    line = f"AUC, {rows}: {'; '.join(_auc(model, found) for model, found in models.items())}"
-    joint, alone = (models.get(model, {}).get("auc") for model in ("joint", "local-only"))
-    if joint is None or alone is None or joint > alone:
-        return line
-    return f"{line}. The joint model is not better: these rows do not show that the peers' columns add anything"
-
-
-def _auc(model: str, found: Mapping[str, float | None]) -> str:
-    low, high = found.get("auc_low"), found.get("auc_high")
-    interval = "" if low is None or high is None else f" ({decimal(low)} to {decimal(high)})"
-    return f"{model} {decimal(found.get('auc'))}{interval}, log loss {decimal(found.get('log_loss'))}"
-
-
-# Which rows a model was trained on stands beside the label party's part: parties may align other rows later.
-
-
-def keep_trained_rows(run: RunFolder, party: str, held_out: Mapping[str, bool]) -> None:
-    """Keep, for the label party alone, whether each row that was there in training was held out."""
-    file = run.rows_file(party)
-    file.touch(mode=0o600)
-    with file.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
-        writer.writerow(ROWS_HEADER)
-        writer.writerows((identity, SAID[is_held_out]) for identity, is_held_out in held_out.items())
-
-
-def read_trained_rows(run: RunFolder, party: str) -> dict[str, bool] | None:
-    """Whether each row that was there in training was held out; None where nobody kept that."""
-    file = run.rows_file(party)
-    if not file.exists():
-        return None
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = list(csv.reader(lines))
-    if rows[:1] != [ROWS_HEADER] or any(len(row) != 2 or row[1] not in (SAID[True], SAID[False]) for row in rows[1:]):
-        raise DataError(f"{file}: expected an id and yes or no in each line; it is damaged, delete it")
-    return {identity: word == SAID[True] for identity, word in rows[1:]}
-
-
-# Scores of held-out rows were opened to measure the model; asked for again, they would count again.
-
-
-class _KnownScores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The contents of the file: ids, and their scores."""
-
-    ids: list[str]
-    scores: list[float]
-
-
-def keep_scores(run: RunFolder, party: str, ids: Sequence[str], scores: Sequence[float]) -> None:
-    """Keep the scores of a run's held-out rows in the label party's part of the run, for its owner alone."""
-    write_over(_known_file(run, party), msgspec.json.encode(_KnownScores(list(ids), list(scores))))
-
-
-def known_scores(run: RunFolder, party: str) -> dict[str, float]:
-    """The scores that were kept, by id; none where none were. DataError where the file is damaged."""
-    file = _known_file(run, party)
-    try:
-        known = msgspec.json.decode(file.read_bytes(), type=_KnownScores)
-        return dict(zip(known.ids, known.scores, strict=True))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{file}: expected the scores of held-out rows; the file is damaged; remove it, and they are asked for"
-        ) from error
-
-
-def _known_file(run: RunFolder, party: str) -> Path:
-    return run.party_folder(party) / "held-out-scores.json"

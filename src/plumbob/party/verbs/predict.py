@@ -17,21 +17,14 @@ from plumbob.model.logistic import fit_logistic
 from plumbob.party import prediction
 from plumbob.party.evidence import evidence_of_a_prediction
 from plumbob.party.gate import refuse_before_replay
+from plumbob.party.held_out import keep_scores, known_scores, quality_in_words, read_trained_rows
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
 from plumbob.party.row_count import AnsweredRows, row_limit
 from plumbob.party.rows import aligned_before, aligned_table, checked_list_name, ids_only
 from plumbob.party.runs import finished_run, make_session_folder, one_session
-from plumbob.party.scores import (
-    keep_scores,
-    known_scores,
-    quality_in_words,
-    read_trained_rows,
-    refuse_unwritable,
-    unusual_lines,
-    write_scores,
-)
+from plumbob.party.scores import refuse_unwritable, unusual_lines, write_scores
 from plumbob.party.session import Session, session_at
 from plumbob.party.verbs.align import align
 from plumbob.plan import Plan

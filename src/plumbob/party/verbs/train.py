@@ -13,14 +13,14 @@ from plumbob.counting import counted, seconds
 from plumbob.data import Batch
 from plumbob.data.cells import inputs_of
 from plumbob.errors import DataError, DivergenceError, TransportError
+from plumbob.party.held_out import book_held_out, keep_scores, keep_trained_rows, quality_in_words
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
 from plumbob.party.record_signature import sign_record, signature_of
-from plumbob.party.row_count import AnsweredRows, book_held_out, row_limit
+from plumbob.party.row_count import AnsweredRows, row_limit
 from plumbob.party.rows import aligned_table
 from plumbob.party.runs import RUN_ONCE, beginnings, open_journal, open_run
-from plumbob.party.scores import keep_scores, keep_trained_rows, quality_in_words
 from plumbob.party.session import ROOM, Peers, Session, session_at
 from plumbob.party.signature import PlanSignature, own_signature, swap_signatures
 from plumbob.party.waiting import Status
