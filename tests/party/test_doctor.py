@@ -18,7 +18,7 @@ from plumbob.net.connector import Connection, Connector
 from plumbob.net.greeting import Greeting, Purpose, encode
 from plumbob.net.identity import Identity, Invitation, now
 from plumbob.party.home import Home
-from plumbob.party.rows import keep_aligned
+from plumbob.party.rows import keep_common_rows
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.doctor import Check, examine, remedy
 from plumbob.party.verbs.train import largest_message
@@ -309,7 +309,7 @@ def test_aligned_rows_alone_are_looked_at(homes: tuple[Home, Home]) -> None:
     """Rows that the peers lack count no more; a common row that is gone is said."""
     fund, plan = homes[1], PLAN
     fund.data_file.write_text("id,d,e\n2,1,5\n3,1,2\n4,5,6\n")
-    keep_aligned(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
+    keep_common_rows(fund, plan, Alignment(("3", "4"), "", 2, {"bank": 2, "fund": 3}))
     assert table_check(fund, plan).line == "ok       table: 2 columns, as the plan says; 2 common rows"
     fund.data_file.write_text("id,d,e\n3,1,2\n")
     assert "1 of 2 agreed ids are not in this table" in table_check(fund, plan).found

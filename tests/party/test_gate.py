@@ -26,10 +26,10 @@ from plumbob.lab.attacks.altered_shares import AlteredShares
 from plumbob.lab.attacks.false_residual import FalseResidual, OffTheCircle
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.party import gate, replay
-from plumbob.party.gate import Expected, kept_statement, reasons_to_wait
+from plumbob.party.gate import Expected, reasons_to_wait, statement_file
 from plumbob.party.home import Home
 from plumbob.party.opened_evidence import OpenedEvidence
-from plumbob.party.rows import keep_aligned
+from plumbob.party.rows import keep_common_rows
 from plumbob.party.runs import finished_run
 from plumbob.party.scores import read_trained_rows
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
@@ -108,9 +108,9 @@ def statement(honest: Kept) -> dict[str, Any]:
 @pytest.fixture
 def fresh(honest: Kept) -> Iterator[Kept]:
     """The honest run, at whose feature party nothing is kept yet."""
-    kept_statement(run_of(honest), "label").unlink(missing_ok=True)
+    statement_file(run_of(honest), "label").unlink(missing_ok=True)
     yield honest
-    kept_statement(run_of(honest), "label").unlink(missing_ok=True)
+    statement_file(run_of(honest), "label").unlink(missing_ok=True)
 
 
 def keep(kept: Kept, signed: SignedStatement, file: Path) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def test_held_out_rows_are_those_of_training_whatever_was_aligned_since(
 
     def align(*common: str) -> None:
         for name in fresh.tables:
-            keep_aligned(home_of(fresh, name), fresh.plan, Alignment(common, "", len(common), {}))
+            keep_common_rows(home_of(fresh, name), fresh.plan, Alignment(common, "", len(common), {}))
 
     try:
         align(*(one for one in ids if one not in gone))
@@ -223,7 +223,7 @@ def test_no_other_statement_opens_them(
 
 def test_a_damaged_statement_is_waited_for(fresh: Kept) -> None:
     """A service does not end by a file that somebody cut: it waits for the next one."""
-    kept_statement(run_of(fresh), "label").write_text('{"statement": ')
+    statement_file(run_of(fresh), "label").write_text('{"statement": ')
     with pytest.raises(ScoresWaitError, match="its file is damaged"):
         gate.refuse_before_replay(home_of(fresh), fresh.plan, run_of(fresh))
 
@@ -250,7 +250,7 @@ def test_without_the_label_partys_last_signature_nothing_opens_them(
     fresh: Kept, statement: dict[str, Any], tmp_path: Path
 ) -> None:
     """The gate asks this side's own record, which an honest party never writes without that signature."""
-    write_statement(kept_statement(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
+    write_statement(statement_file(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
     assert not is_shut(fresh)
     file, record = run_of(fresh).record_file, run_of(fresh).record_file.read_bytes()
     changed = json.loads(record)
@@ -278,7 +278,7 @@ def test_another_record_opens_nothing(
     fresh: Kept, statement: dict[str, Any], change: Callable[[dict[str, Any]], object]
 ) -> None:
     """A record that somebody edited, or that is of another run, is no longer what the statement is about."""
-    write_statement(kept_statement(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
+    write_statement(statement_file(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
     file, before = run_of(fresh).record_file, run_of(fresh).record_file.read_bytes()
     changed = json.loads(before)
     change(changed)
@@ -295,7 +295,7 @@ def test_what_lies_there_when_scores_are_asked_for_counts(
     own = fresh.auditors["label"]
     assert keep(fresh, sign_statement(own, statement), tmp_path / "s.json")["consistent"]
     assert not is_shut(fresh)
-    write_statement(kept_statement(run_of(fresh), "label"), sign_statement(own, {**statement, "session": "00" * 32}))
+    write_statement(statement_file(run_of(fresh), "label"), sign_statement(own, {**statement, "session": "00" * 32}))
     asked, answered = both_predict(fresh, out=tmp_path / "scores.csv")
     assert "scores wait" in str(asked)
     assert "it is about another run" in str(answered)
@@ -303,7 +303,7 @@ def test_what_lies_there_when_scores_are_asked_for_counts(
 
 def test_an_honest_run_vouches_for_no_other(fresh: Kept, statement: dict[str, Any]) -> None:
     """Two plans of the same parties, with the same auditor: each run needs a statement of its own."""
-    write_statement(kept_statement(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
+    write_statement(statement_file(run_of(fresh), "label"), sign_statement(fresh.auditors["label"], statement))
     other = fresh.plan.replace(title="another")
 
     def train(name: str) -> None:
@@ -316,7 +316,7 @@ def test_an_honest_run_vouches_for_no_other(fresh: Kept, statement: dict[str, An
     run = finished_run(home, other)
     with pytest.raises(ScoresWaitError, match="wait for the statement of label's auditor"):
         gate.refuse_before_replay(home, other, run)
-    shutil.copy(kept_statement(run_of(fresh), "label"), kept_statement(run, "label"))
+    shutil.copy(statement_file(run_of(fresh), "label"), statement_file(run, "label"))
     with pytest.raises(ScoresWaitError, match="it is about another plan; it is about another run"):
         gate.refuse_before_replay(home, other, run)
     assert not is_shut(fresh)
@@ -414,7 +414,7 @@ def test_a_cheat_in_training_gets_no_score(tmp_path: Path, cheat: Callable[[], H
     signed = sign_statement(kept.auditors["label"], kept.replayed("label"))
     assert not keep(kept, signed, tmp_path / "s.json")["consistent"]
     assert is_shut(kept)
-    write_statement(kept_statement(run_of(kept), "label"), signed)
+    write_statement(statement_file(run_of(kept), "label"), signed)
     assert is_shut(kept)
     asked, answered = both_predict(kept, out=tmp_path / "scores.csv")
     assert "scores wait" in str(asked)
@@ -513,7 +513,7 @@ def test_a_false_reply_in_prediction_shows_nothing_of_a_row(
     honest: Kept, statement: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After an honest training, what a false reply reads stays the same when rows change and their scores do not."""
-    write_statement(kept_statement(run_of(honest), "label"), sign_statement(honest.auditors["label"], statement))
+    write_statement(statement_file(run_of(honest), "label"), sign_statement(honest.auditors["label"], statement))
     bound = ModelPart.load(run_of(honest, "label").part_file("label")).bound
     assert bound is not None
     ids, made, table = ["3", "4"], list[Any](), honest.folder.parent / "features.csv"

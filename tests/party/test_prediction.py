@@ -15,7 +15,7 @@ from plumbob.errors import BudgetExceededError, DataError, PeerAwayError
 from plumbob.lab.simulate import Run
 from plumbob.party.held_out import quality_in_words
 from plumbob.party.home import Home
-from plumbob.party.rows import keep_aligned
+from plumbob.party.rows import keep_common_rows
 from plumbob.protocol.alignment import Alignment
 from plumbob.protocol.journal import SqliteJournal, read_contents
 from plumbob.protocol.messages import Kind
@@ -243,7 +243,7 @@ def keep_list(organisations: Organisations, name: str, rows: int) -> None:
     ids = organisations.tables["label"].ids[:rows]
     for own in organisations.names:
         home = Home.open(organisations.home(own))
-        keep_aligned(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
+        keep_common_rows(home, PLAN, Alignment(ids, "", rows, dict.fromkeys(organisations.names, rows)), name)
 
 
 def asked_of(organisations: Organisations, *words: str) -> Command:

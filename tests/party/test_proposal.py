@@ -19,7 +19,7 @@ from plumbob.data.encoder import encoded_width
 from plumbob.data.shards import build_shard
 from plumbob.errors import PlanError, PlumbobError, SettingsError
 from plumbob.party.home import Home
-from plumbob.party.rows import aligned_table, keep_aligned, own_table
+from plumbob.party.rows import aligned_table, keep_common_rows, own_table
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs.doctor import examine
@@ -167,7 +167,7 @@ def test_what_was_proposed_is_trained_on_whatever_rows_are_common(homes: tuple[P
     plan = Plan.load(homes[0].parent / "0.toml")
     bank = Home.open(homes[0])
     ids = tuple(sorted(f"c{row}" for row in range(30, ROWS, 2) if row % 9))
-    keep_aligned(bank, plan, Alignment(ids, "0" * 64, len(ids), {"bank": ROWS, "fund": ROWS}))
+    keep_common_rows(bank, plan, Alignment(ids, "0" * 64, len(ids), {"bank": ROWS, "fund": ROWS}))
     checks = [check for check in examine(bank, plan, seconds=0) if check.name == "table"]
     assert [check.is_ok for check in checks] == [True]
     shard = build_shard(aligned_table(bank, plan), plan, "bank", b"key")

@@ -24,7 +24,7 @@ from plumbob.lab.attacks.hooks import Hook, hooked
 from plumbob.lab.simulate import Run
 from plumbob.party import signature
 from plumbob.party.home import Home
-from plumbob.party.rows import keep_aligned
+from plumbob.party.rows import keep_common_rows
 from plumbob.party.settings import HomeSettings
 from plumbob.party.verbs import train as training
 from plumbob.plan import Plan
@@ -132,7 +132,7 @@ class Organisations:
 
     def _agree(self, home: Home) -> None:
         ids = next(iter(self.tables.values())).ids
-        keep_aligned(home, self.plan, Alignment(ids, "", len(ids), dict.fromkeys(self.tables, len(ids))))
+        keep_common_rows(home, self.plan, Alignment(ids, "", len(ids), dict.fromkeys(self.tables, len(ids))))
         signature.sign(home, self.plan)
 
     def write_table(self, name: str, table: Table) -> Path:

@@ -220,9 +220,9 @@ def rows_to_judge(file: Path | None, plan: Plan, home: Path) -> tuple[int, str]:
     if plan.rows:
         return plan.rows, ""
     from plumbob.checking.check import rows_of_draft
-    from plumbob.party.rows import rows_kept_in
+    from plumbob.party.rows import count_common_rows
 
-    if home.is_dir() and (aligned := rows_kept_in(home, plan)):
+    if home.is_dir() and (aligned := count_common_rows(home, plan)):
         return aligned, f"{aligned:,} were aligned"
     drafted = rows_of_draft(file, plan)
     return drafted, f"it was drafted for {drafted:,}" if drafted else ""

@@ -90,7 +90,7 @@ class Head(msgspec.Struct, forbid_unknown_fields=True):
     def run_bytes(self) -> bytes:
         """Bytes bound to every sealed file: a head in another party's name, or of another plan, opens nothing."""
         named = (self.party, self.plan, self.purpose, self.run)
-        return hash_fields(b"evidence", *(one.encode() for one in named))
+        return hash_fields(b"evidence", *(name.encode() for name in named))
 
 
 def read_head(file: Path) -> Head:
@@ -243,9 +243,9 @@ class Witness:
 def packed_numbers(numbers: Numbers) -> Iterator[bytes | memoryview]:
     """Numbers as bytes: a header, then each array as it lies in memory."""
     arrays = {name: np.ascontiguousarray(values) for name, values in numbers.items()}
-    yield _framed([(name, one.dtype.str, one.shape) for name, one in arrays.items()])
-    for one in arrays.values():
-        yield one.reshape(-1).view(np.uint8).data
+    yield _framed([(name, values.dtype.str, values.shape) for name, values in arrays.items()])
+    for values in arrays.values():
+        yield values.reshape(-1).view(np.uint8).data
 
 
 def unpacked_numbers(data: memoryview) -> Numbers:
@@ -277,9 +277,9 @@ class _StoredTable(msgspec.Struct):
 
 def packed_table(table: Table) -> Iterator[bytes | memoryview]:
     """Cells as they were read, gaps included, and how many slots the party's whole file gave their columns."""
-    columns = [_StoredColumn(one.name, one.meaning, one.texts if one.is_text else None) for one in table.columns]
+    columns = [_StoredColumn(each.name, each.meaning, each.texts if each.is_text else None) for each in table.columns]
     yield _framed(_StoredTable(table.ids, columns, table.classes, table.choices, table.fitted))
-    arrays = {str(place): one.values for place, one in enumerate(table.columns) if not one.is_text}
+    arrays = {str(place): column.values for place, column in enumerate(table.columns) if not column.is_text}
     others = {name: getattr(table, name) for name in ("labels", "weights")}
     yield from packed_numbers({**arrays, **{name: one for name, one in others.items() if one is not None}})
 
@@ -288,19 +288,19 @@ def unpacked_table(data: memoryview) -> Table:
     """The inverse of `packed_table`."""
     stored, data = _unframed(data, _StoredTable)
     arrays = unpacked_numbers(data)
-    for name, one in arrays.items():
-        if one.shape != (len(stored.ids),) or one.dtype.str != KINDS.get(name, "<f8"):
+    for name, values in arrays.items():
+        if values.shape != (len(stored.ids),) or values.dtype.str != KINDS.get(name, "<f8"):
             # A table's digest is over bytes: as other numbers they would be another table with the same one.
             raise DataError(f"evidence: column {name} holds other numbers than a table's")
-    if any(one.texts is not None and len(one.texts) != len(stored.ids) for one in stored.columns):
+    if any(each.texts is not None and len(each.texts) != len(stored.ids) for each in stored.columns):
         raise DataError("evidence: a column of texts has another length than the table")
     columns = tuple(
         Column(
-            one.name,
-            arrays[str(place)] if one.texts is None else np.array(one.texts, dtype=object),
-            one.meaning,
+            each.name,
+            arrays[str(place)] if each.texts is None else np.array(each.texts, dtype=object),
+            each.meaning,
         )
-        for place, one in enumerate(stored.columns)
+        for place, each in enumerate(stored.columns)
     )
     return Table(
         stored.ids,

@@ -16,7 +16,7 @@ from plumbob.net.identity import Certificate
 from plumbob.party.home import Home
 from plumbob.party.record_signature import signature_of
 from plumbob.party.signature import verify_message
-from plumbob.party.statements import FORMAT, SignedStatement, read_statement, sealed_by, signer_of
+from plumbob.party.statements import FORMAT, SignedStatement, last_seal, read_statement, signer_of
 from plumbob.plan import Plan
 from plumbob.protocol.account import LAST
 from plumbob.record import RunRecord
@@ -57,7 +57,7 @@ class Expected:
         The certificate is the label party's, as it is pinned here; the fingerprints are those of all parties.
         """
         label, account = plan.label_party.name, record.account
-        seal = sealed_by(account, label)
+        seal = last_seal(account, label)
         try:
             session = bytes.fromhex(account["session"])
             verify_message(certificate, seal.to_sign(session, label, LAST), seal.signature)
@@ -98,7 +98,7 @@ def refuse_before_replay(home: Home, plan: Plan, run: RunFolder) -> None:
     """Raise ScoresWaitError while the plan keeps scores shut; a plan with release = "always" never does."""
     if not plan.is_replayed:
         return
-    label, file = plan.label_party.name, kept_statement(run, plan.label_party.name)
+    label, file = plan.label_party.name, statement_file(run, plan.label_party.name)
     if not file.exists():
         raise ScoresWaitError(
             f"scores wait for the statement of {label}'s auditor that {label}'s training was replayed and is clean; "
@@ -122,7 +122,7 @@ def _reasons_in(file: Path, expected: Expected) -> Iterator[str]:
     yield from reasons_to_wait(stored, expected)
 
 
-def kept_statement(run: RunFolder, party: str) -> Path:
+def statement_file(run: RunFolder, party: str) -> Path:
     """Where the statement about a party's training is kept, beside a run of this party's own."""
     return run.path / f"statement-{party}.json"
 

@@ -89,16 +89,16 @@ class Home:
             for file in () if had_any else files:
                 file.unlink(missing_ok=True)  # Half an identity would refuse the next attempt.
             raise
-        return cls._opened(folder, identity)
+        return cls._open(folder, identity)
 
     @classmethod
     def open(cls, home: "GivenHome") -> Self:
         """Open a party's folder; raises IdentityError or SettingsError with what to do."""
         folder = folder_of(home)
-        return cls._opened(folder, Identity.load(folder, passphrase))
+        return cls._open(folder, Identity.load(folder, passphrase))
 
     @classmethod
-    def _opened(cls, folder: Path, identity: Identity) -> Self:
+    def _open(cls, folder: Path, identity: Identity) -> Self:
         if os.environ.get(INSTRUCTIONS):
             raise SettingsError(f"{INSTRUCTIONS} is set, which is for tests: unset it")
         settings = read_settings(folder / SETTINGS_FILE)
@@ -184,7 +184,7 @@ class Home:
 
     def renewed(self, days: int = USUAL_DAYS) -> Self:
         """The same party with a certificate that is valid from now on; the peers must join it again."""
-        return self._opened(self.folder, self.identity.renewed(days))
+        return self._open(self.folder, self.identity.renewed(days))
 
     def join(self, invitation: Invitation | str, address: str | None = None, *, replace: bool = False) -> Self:
         """Pin a peer's certificate and note its address; returns the changed home."""
@@ -196,12 +196,12 @@ class Home:
         write_over(self.folder / PEERS / f"{invitation.name}.pem", pem_of(invitation.certificate))
         if address is not None:
             write_over(self.folder / PEERS / f"{invitation.name}{ADDRESS}", f"{address}\n".encode())
-        return self._opened(self.folder, self.identity)
+        return self._open(self.folder, self.identity)
 
     def with_settings(self, settings: HomeSettings) -> Self:
         """The home with other settings, written to the disk too; comments that people added to the file are lost."""
         write_over(self.folder / SETTINGS_FILE, settings.to_toml().encode())
-        return self._opened(self.folder, self.identity)
+        return self._open(self.folder, self.identity)
 
     if not TYPE_CHECKING:  # A type checker would believe in every name.
 

@@ -87,7 +87,7 @@ class SpendingLedger:
             if database.execute("SELECT 1 FROM runs WHERE what = ? AND run = ?", (ROWS, run)).fetchone():
                 return _most(before, delta)
             # Which row has spent most may change with the run: what counts is what each has spent then.
-            after = _most([one + spending for one in before], delta)
+            after = _most([spent + spending for spent in before], delta)
             if limit is not None and not limit.allows(after.epsilon(delta)):
                 raise BudgetExceededError(self._refusal(_most(before, delta), after, limit))
             database.execute("INSERT INTO runs VALUES (?, ?)", (ROWS, run))
@@ -138,8 +138,8 @@ class SpendingLedger:
             raise DataError(
                 f"{self.file}: the ledger has lost the key under which it knows people; restore it from a copy"
             )
-        for one in ids:
-            yield hashlib.blake2b(one.encode(), key=found[0], digest_size=16).digest()
+        for identity in ids:
+            yield hashlib.blake2b(identity.encode(), key=found[0], digest_size=16).digest()
 
     def _spendings(self, database: sqlite3.Connection, ids: Sequence[str]) -> list[RowSpending]:
         """What these rows have spent: for each failure chance that occurs, the most that one of them has."""
@@ -154,10 +154,10 @@ class SpendingLedger:
         return [RowSpending(), *(RowSpending(rho, failure) for rho, failure in found)]
 
     def _refusal(self, before: RowSpending, after: RowSpending, limit: EpsilonLimit) -> str:
-        shown = [f"{one.epsilon(limit.delta):.3g}" for one in (before, after)]
+        earlier, now = (f"{spent.epsilon(limit.delta):.3g}" for spent in (before, after))
         return (
-            f"these rows have spent epsilon {shown[0]} in earlier runs (at delta {limit.delta:g}); this one"
-            f" would make it {shown[1]}, and {limit.words}. Nothing about them was sent; raise {limit.setting} in"
+            f"these rows have spent epsilon {earlier} in earlier runs (at delta {limit.delta:g}); this one"
+            f" would make it {now}, and {limit.words}. Nothing about them was sent; raise {limit.setting} in"
             " party.toml if that is acceptable, or use other rows. The ledger recognises people by"
             " id: if two plans use different id columns, it counts one person as two"
         )
@@ -183,4 +183,4 @@ class RowBudget:
 
 
 def _most(spendings: Iterable[RowSpending], delta: float) -> RowSpending:
-    return max(spendings, key=lambda one: one.epsilon(delta))
+    return max(spendings, key=lambda spent: spent.epsilon(delta))

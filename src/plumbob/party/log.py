@@ -78,8 +78,8 @@ def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, wai
         raise
     finally:
         seconds = {} if waits else {"seconds": round(time.monotonic() - began, 3)}
-        told = {"why": why} if why else {}
-        _append(file, {**about, **entry.facts, "result": result, **told, **seconds})
+        reason = {"why": why} if why else {}
+        _append(file, {**about, **entry.facts, "result": result, **reason, **seconds})
 
 
 def logged_verb(work: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
@@ -112,7 +112,7 @@ def _logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[L
 
 def facts_of(plan: Plan, party: str) -> dict[str, Any]:
     """The facts about a plan: its hash, and with whom."""
-    return {"plan": plan.hash()[:12], "peers": [one.name for one in plan.parties if one.name != party]}
+    return {"plan": plan.hash()[:12], "peers": [each.name for each in plan.parties if each.name != party]}
 
 
 def _safely(error: PlumbobError) -> str:

@@ -96,7 +96,7 @@ class OpenedEvidence:
         kept = self._messages(f"messages-{start}")
         seals, decisions = Counter[tuple[bool, str, int]](), []
         for where, record in kept:
-            what, peer, data = _parsed(record)
+            what, peer, data = _split_record(record)
             if what == DECIDED:
                 decisions.append(bytes(data))
                 continue
@@ -108,22 +108,22 @@ class OpenedEvidence:
             message = (
                 KeptMessage(Kind(kind), step, bytes(data[HEADER.size :]))
                 if what == SENT
-                else KeptMessage(Kind(kind), step, digest_of(data), partial(_data_at, kept, where))
+                else KeptMessage(Kind(kind), step, digest_of(data), partial(_read_data, kept, where))
             )
             yield was_received, peer, (sequence, *place), message
         self.decisions = max(self.decisions, decisions, key=len)
 
 
-def _parsed(record: bytes) -> tuple[bytes, str, memoryview]:
+def _split_record(record: bytes) -> tuple[bytes, str, memoryview]:
     """(what a record is, the peer, the data)."""
     what, size = RECORD.unpack_from(record)
     start = RECORD.size + size
     return what, record[RECORD.size : start].decode(), memoryview(record)[start:]
 
 
-def _data_at(kept: SealedMessages, place: Place) -> bytes:
+def _read_data(kept: SealedMessages, place: Place) -> bytes:
     """The data of a record again."""
-    return bytes(_parsed(kept.read(place))[2])
+    return bytes(_split_record(kept.read(place))[2])
 
 
 # Which messages were signed.
@@ -169,7 +169,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
                 chain = next_hash(chain, message.digest)
                 continue
             try:
-                heard = _heard_by_then(check.verified(message, peer), head.party, message.step, peer, chain)
+                heard = _heard_by_then(check.verify(message, peer), head.party, message.step, peer, chain)
                 confirmed = _place(
                     own_chains[peer], heard, f"the messages to {peer}", f"{peer} signed to have received"
                 )
@@ -181,7 +181,7 @@ def signed_places(evidence: OpenedEvidence, plan: Plan) -> SignedPlaces:
             covered[peer], received[peer] = max(covered[peer], confirmed), chain
     for message in (message for stream in evidence.sent.values() for message in stream if message.kind is Kind.SEAL):
         # Whomever it was for, it is about everybody: a party that died may not have sent it to all.
-        for other, (sent, _) in check.verified(message, head.party).streams.items():
+        for other, (sent, _) in check.verify(message, head.party).streams.items():
             place = _place(own_chains[other], sent, f"the messages to {other}", f"{head.party} itself signed")
             covered[other] = max(covered[other], place)
     if not any(covered.values()):
@@ -262,7 +262,7 @@ class _SealCheck:
     commitments: Collection[bytes]
     """Hashes over everybody's commitments, after each round of them."""
 
-    def verified(self, message: KeptMessage, signer: str) -> Seal:
+    def verify(self, message: KeptMessage, signer: str) -> Seal:
         """The seal in a message, if the signer made it."""
         seal = Seal.from_bytes(message.body, [name for name in self.names if name != signer])
         try:

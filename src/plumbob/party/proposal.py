@@ -169,7 +169,7 @@ def _draft(
     tried = [sum(widths) for widths in zip(*(numbers[4:] for numbers in answers.values()), strict=True)]
     widths = [
         f"{width:,} {f'with {bins} bins' if bins else 'as they are'}"
-        for bins, width in zip(_tried(draft), tried, strict=True)
+        for bins, width in zip(_bins_to_try(draft), tried, strict=True)
     ]
     tell(f"all parties' columns after encoding: {', '.join(widths)}; the plan says which")
     first = draft_for(_parties(own, {name: numbers[0] for name, numbers in answers.items()}))
@@ -190,7 +190,7 @@ def _answer_for(plan: Plan, draft: Plan) -> int:
     chosen = choices_of(plan)
     if chosen == choices_of(draft):
         return 0
-    for place, bins in enumerate(_tried(draft), 4):
+    for place, bins in enumerate(_bins_to_try(draft), 4):
         if chosen == _choices_with(draft, bins):
             return place
     raise PlanError("nobody said how many columns this plan's encoding gives; choose the encoding with --bins")
@@ -198,12 +198,12 @@ def _answer_for(plan: Plan, draft: Plan) -> int:
 
 def _numbers(table: Table, draft: Plan) -> tuple[int, ...]:
     """The numbers that a party says of its table."""
-    tried = (width_with(table, _choices_with(draft, bins)) for bins in _tried(draft))
+    tried = (width_with(table, _choices_with(draft, bins)) for bins in _bins_to_try(draft))
     size = size_of(table, draft.rare, draft.noise == "rows")
     return encoded_width(table, draft), *astuple(size), *tried
 
 
-def _tried(draft: Plan) -> tuple[int, ...]:
+def _bins_to_try(draft: Plan) -> tuple[int, ...]:
     """The numbers of bins that the rule may choose under this draft's noise, which is the plan's."""
     return tried_bins(draft.noise == "rows")
 
@@ -220,7 +220,7 @@ def _parties(own: str, widths: Mapping[str, int]) -> tuple[Party, ...]:
 
 def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, DraftedEncoding | None]:
     """Answer with this party's numbers, and accept only the draft with an encoding, noise and widths filled in."""
-    draft = _answered(proposal.table, channel)
+    draft = _answer(proposal.table, channel)
     body = channel.receive(Kind.PROPOSAL_PLAN, 0, None)
     plan = _unpack(body[REASON.size :], channel.peer)
     rows, numeric, levels = REASON.unpack(body[: REASON.size])
@@ -237,7 +237,7 @@ def _accept(own: str, proposal: Proposal, channel: Channel) -> tuple[Plan, Draft
     return plan, reason
 
 
-def _answered(table: Table, channel: Channel) -> Plan:
+def _answer(table: Table, channel: Channel) -> Plan:
     draft = _unpack(channel.receive(Kind.PROPOSAL_DRAFT, 0, None), channel.peer)
     width, *_ = numbers = _numbers(table, draft)
     if not width:

@@ -89,7 +89,7 @@ def signature_of(run: RunFolder) -> RecordSignature:
         own.verify(PURPOSE, stored.to_sign(), bytes.fromhex(stored.signature))
     except (OSError, ValueError, KeyError, IdentityError):
         return RecordSignature(f"NOT VALID: {RECEIPT} was edited or is damaged")
-    if own.name != stored.party or any(name != one.name for name, one in certificates.items()):
+    if own.name != stored.party or any(name != certificate.name for name, certificate in certificates.items()):
         return RecordSignature(f"NOT VALID: {RECEIPT} names parties that its certificates do not")
     if stored.record != _record_hash(run):
         says = f"NOT VALID: {RECORD} is not the record that {stored.party} signed; it was edited"

@@ -102,8 +102,8 @@ class ReplayJournal(Journal):
         kept = self.sent[peer].popleft()
         self._left[peer] -= 1
         if (kept.kind, kept.step, kept.digest) != (kind, step, digest):
-            raise DeviationError(f"message {_named(kept.kind, kept.step)} to {peer} does not follow")
-        self.compared, self.last = self.compared + 1, _named(kind, step)
+            raise DeviationError(f"message {_message_name(kept.kind, kept.step)} to {peer} does not follow")
+        self.compared, self.last = self.compared + 1, _message_name(kind, step)
         return False
 
     def _compare_seal(self, peer: str, message: Message) -> None:
@@ -152,11 +152,11 @@ class ReplayJournal(Journal):
         """Refuse signed messages that an honest party would not have sent, or that nothing kept leads to."""
         for peer, left in self._left.items():
             if left:
-                kept = next(one for one in self.sent[peer] if one.kind is not Kind.SEAL)
-                raise DeviationError(f"message {_named(kept.kind, kept.step)} to {peer} does not follow")
+                kept = next(message for message in self.sent[peer] if message.kind is not Kind.SEAL)
+                raise DeviationError(f"message {_message_name(kept.kind, kept.step)} to {peer} does not follow")
 
 
-def _named(kind: Kind, step: int) -> str:
+def _message_name(kind: Kind, step: int) -> str:
     return f"{kind.name} of step {step}"
 
 
@@ -196,7 +196,7 @@ def replay(
     `source` reads the same rows from the system of record; `trained` is the digest of the model part that a prediction
     must have used.
     """
-    plan, evidence = _opened(folder, auditor)  # 1
+    plan, evidence = _open_evidence(folder, auditor)  # 1
     with _readable(folder):
         places = signed_places(evidence, plan)  # 2
         again = _SessionAgain(evidence, plan, places, ReplayJournal(evidence, plan, places), trained)
@@ -233,7 +233,7 @@ def replay(
     }
 
 
-def _opened(folder: Path, auditor: AuditorKeys) -> tuple[Plan, OpenedEvidence]:
+def _open_evidence(folder: Path, auditor: AuditorKeys) -> tuple[Plan, OpenedEvidence]:
     """The plan of a run and the messages in its evidence."""
     head = read_head(folder / FOLDER / HEAD)
     if head.version != __version__:
@@ -264,7 +264,7 @@ def _as_missing(folder: Path, error: Exception) -> DataError:
     return DataError(f"{folder}: its evidence cannot be read ({type(error).__name__}), as if it were missing")
 
 
-class _Fixed(NamedTuple):
+class _Start(NamedTuple):
     """What a party fixed before a session, and its commitment to it."""
 
     root: bytes
@@ -288,10 +288,10 @@ class _SessionAgain:
 
     def follow(self, source: Source | None, progress: AfterStep | None) -> None:
         """Steps 3 to 7; DeviationError at the first thing that does not follow."""
-        fixed = self._fixed()  # 3
-        self._refuse_table(fixed.table, source)  # 4
+        start = self._start()  # 3
+        self._refuse_table(start.table, source)  # 4
         try:
-            self._run_again(fixed, progress)  # 5 and 6
+            self._run_again(start, progress)  # 5 and 6
         except EndOfEvidence:
             self.is_settled = False
         # However it ended: whoever signed more than its evidence leads to has left something out.
@@ -315,7 +315,7 @@ class _SessionAgain:
             sentence += " The run is not settled: only what was signed before it ended was compared."
         return True, sentence
 
-    def _fixed(self) -> "_Fixed":
+    def _start(self) -> "_Start":
         """Open what the party committed to, and compare it with the commitment."""
         evidence = self._evidence
         with _readable(evidence.folder):
@@ -326,7 +326,7 @@ class _SessionAgain:
         for name, item in commitment.items.items():
             if item.hex() != evidence.head.items.get(name):
                 raise DeviationError(f"{WHAT[name]} that it kept is not what it committed to, and nothing follows")
-        return _Fixed(root, table, brought, commitment.hash())
+        return _Start(root, table, brought, commitment.hash())
 
     def _refuse_table(self, table: Table, source: Source | None) -> None:
         if words := impossible_in(self._plan, self._evidence.head.party, table):
@@ -336,19 +336,19 @@ class _SessionAgain:
                 "the rows that it calculated with are not those of the table given, and nothing follows"
             )
 
-    def _run_again(self, fixed: "_Fixed", progress: AfterStep | None) -> None:
+    def _run_again(self, start: "_Start", progress: AfterStep | None) -> None:
         """Run the session again; EndOfEvidence where the party's own ended, too."""
         head, plan, journal = self._evidence.head, self._plan, self.journal
         names = [party.name for party in plan.parties if party.name in self._evidence.received]
         channels = {name: Channel(name, _NoLink(), journal=journal) for name in names}
-        account = SessionAccount(fixed.commitment, ReplaySigner(head.parsed_certificates()))
-        participant = Participant(head.party, plan, channels, Draws.begin(fixed.root), journal=journal, account=account)
+        account = SessionAccount(start.commitment, ReplaySigner(head.parsed_certificates()))
+        participant = Participant(head.party, plan, channels, Draws.begin(start.root), journal=journal, account=account)
         try:
             if head.purpose == "predict":
-                self._predict_again(participant, fixed.table, fixed.brought)
+                self._predict_again(participant, start.table, start.brought)
             else:
                 self._swap_again(channels)
-                party = SharesParty(participant, fixed.table, progress)
+                party = SharesParty(participant, start.table, progress)
                 run_to_its_quality(party)
                 self.part = self._kept_part(party)
         except EngineError:

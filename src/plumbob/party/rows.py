@@ -44,13 +44,13 @@ def ids_only(home: Home) -> ColumnChoices:
 
 def aligned_table(home: Home, plan: Plan) -> Table:
     """The common rows of this party's table; DataError before there are any."""
-    return own_table(home, plan).select(aligned_before(home, plan).ids)
+    return own_table(home, plan).select(common_rows(home, plan).ids)
 
 
 # The rows that were found in common, kept for every run between the same parties.
 
 
-class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CommonRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The ids that all parties have, in the agreed order. Not printed: ids are about people."""
 
     ids: tuple[str, ...]
@@ -58,23 +58,23 @@ class Aligned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sizes: dict[str, int]
 
     def __repr__(self) -> str:
-        return f"Aligned({len(self.ids)} ids)"
+        return f"CommonRows({len(self.ids)} ids)"
 
 
-def keep_aligned(home: Home, plan: Plan, found: "Alignment", name: str = "") -> Path:
+def keep_common_rows(home: Home, plan: Plan, found: "Alignment", name: str = "") -> Path:
     """Keep what was found for every plan between these parties; `name` tells several tables apart."""
     file = _file(home.aligned, plan, name)
     make_private_folder(file.parent)
-    kept = Aligned(found.ids or (), found.order_hash or "", found.sizes)
+    kept = CommonRows(found.ids or (), found.order_hash or "", found.sizes)
     write_over(file, msgspec.json.encode(kept))
     return file
 
 
-def aligned_before(home: Home, plan: Plan, name: str = "") -> Aligned:
+def common_rows(home: Home, plan: Plan, name: str = "") -> CommonRows:
     """The rows that were aligned before; DataError if none were, or none that this plan may use."""
     file = _file(home.aligned, plan, name)
     try:
-        aligned = msgspec.json.decode(file.read_bytes(), type=Aligned)
+        aligned = msgspec.json.decode(file.read_bytes(), type=CommonRows)
     except OSError:
         under = f" under the name {name}" if name else ""
         flags = f" --name {name} --data FILE" if name else ""
@@ -86,22 +86,22 @@ def aligned_before(home: Home, plan: Plan, name: str = "") -> Aligned:
     return aligned
 
 
-def names_kept(home: Home, plan: Plan) -> list[str]:
-    """Of all lists that these parties aligned; that of training has an empty one."""
+def list_names(home: Home, plan: Plan) -> list[str]:
+    """The names of all lists that these parties aligned; the list of training has an empty name."""
     parties = _file(home.aligned, plan, "").stem
     found = (file.stem.partition(".") for file in home.aligned.glob("*.json"))
     return sorted(name for those, _, name in found if those == parties)
 
 
-def rows_kept_in(folder: Path, plan: Plan) -> int:
+def count_common_rows(folder: Path, plan: Plan) -> int:
     """How many rows the parties of this plan have in common, according to this folder; 0 if unknown."""
     try:
-        return len(msgspec.json.decode(_file(folder / ALIGNED, plan, "").read_bytes(), type=Aligned).ids)
+        return len(msgspec.json.decode(_file(folder / ALIGNED, plan, "").read_bytes(), type=CommonRows).ids)
     except (OSError, msgspec.DecodeError):
         return 0
 
 
-def checked_list_name(name: str) -> str:
+def check_list_name(name: str) -> str:
     """Refuse a name that cannot be part of a file's name; both ends must use the same one."""
     if name and not PARTY_NAME.fullmatch(name):
         raise DataError(

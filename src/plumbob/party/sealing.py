@@ -155,7 +155,7 @@ class SealedMessages:
                     sealed = handle.read(size)
                     if len(sealed) < size:
                         break
-                    parts.append(self._opened(sealed, number, is_last))
+                    parts.append(self._open_blob(sealed, number, is_last))
                     number += 1
                     if is_last:
                         return b"".join(parts), Place(handle.tell(), number)
@@ -163,7 +163,7 @@ class SealedMessages:
             raise DataError(f"{self.file}: this part of the evidence is missing ({type(error).__name__})") from error
         return None
 
-    def _opened(self, sealed: bytes, number: int, is_last: bool) -> bytes:
+    def _open_blob(self, sealed: bytes, number: int, is_last: bool) -> bytes:
         try:
             return self.auditor.open(sealed, _info(self.run, self.file, number, is_last))
         except (InvalidTag, ValueError):

@@ -37,7 +37,7 @@ from plumbob.party.home import Home
 from plumbob.party.joint_plan import refuse_strangers
 from plumbob.party.seals import SealKeeper
 from plumbob.party.signature import MessageSigner
-from plumbob.party.waiting import Status, Waiting, watched
+from plumbob.party.waiting import Status, Waiting, watch
 from plumbob.plan import Plan
 from plumbob.plan.file import marks_of
 from plumbob.protocol.account import FirstCommitment, SessionAccount, Signer
@@ -120,9 +120,9 @@ class Meeting:
         connector = self.connector_for(lambda connection: links[connection.peer].attach(connection))
         connector.open()
         waiting = Waiting(links, channels, seconds, time.monotonic(), to_come, connector.why_not)
-        with watched(self.folder, status or Status(self.topic.purpose), waiting, self.tell):
+        with watch(self.folder, status or Status(self.topic.purpose), waiting, self.tell):
             try:
-                for peer, run in _met(links, connector, to_come).items():
+                for peer, run in _meet_all(links, connector, to_come).items():
                     # Before anything is sent: a peer that loses its journal later must not pass for the same.
                     journal.note(f"{MET}{peer}", run.encode())
                 yield Peers(channels, links)
@@ -259,7 +259,7 @@ def _words_for_peers(error: BaseException, topic: Greeting) -> str:
     return error.for_peers if isinstance(error, PlumbobError) else PlumbobError.for_peers
 
 
-def _met(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: float) -> dict[str, str]:
+def _meet_all(links: Mapping[str, ReliableLink], connector: AnyConnector, seconds: float) -> dict[str, str]:
     """Each peer's side of the run. All are listened to in turn: one may refuse while another is still awaited.
 
     PeerAwayError names all who did not come, and why if that is known.

@@ -131,7 +131,7 @@ class HomeSettings(msgspec.Struct, frozen=True):
             tree = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{SETTINGS_FILE}: not valid TOML: {error}") from error
-        mistakes = [line for name, value in tree.items() if name not in KINDS for line in _unknown(name, value)]
+        mistakes = [line for name, value in tree.items() if name not in KINDS for line in _unknown_keys(name, value)]
         if "name" not in tree:
             mistakes.append("name: say who this party is")
         values = {}
@@ -167,7 +167,7 @@ def _address_mistake(key: str, text: str, parse: Callable[[str], object]) -> Ite
         yield f"{key}: {str(error).removeprefix('proxy: ')}"
 
 
-def _unknown(name: str, value: object) -> list[str]:
+def _unknown_keys(name: str, value: object) -> list[str]:
     """The mistakes about a key, or about each key of a section, that no settings have, or have no longer."""
     from plumbob.retired import gone  # Late: most files have no such key.
 

@@ -59,11 +59,11 @@ def verify_message(certificate: Certificate, data: bytes, signature: bytes) -> N
 
 def sign(home: Home, plan: Plan, accepted: Collection[str] = ()) -> Path:
     """Sign a plan and return the signature's file; what is accepted is replaced by what this call says."""
-    for one in ACCEPTED:
-        if one in accepted:
-            _give_word(home, plan, f"{one} of a plan")
+    for consent in ACCEPTED:
+        if consent in accepted:
+            _give_word(home, plan, f"{consent} of a plan")
         else:
-            _file(home, plan, f"{one} of a plan").unlink(missing_ok=True)
+            _file(home, plan, f"{consent} of a plan").unlink(missing_ok=True)
     word = _give_word(home, plan, PURPOSE)
     write_over(home.signed / f"{plan.hash()}{PLAN_COPY}", plan.to_toml().encode())
     return word
@@ -86,7 +86,7 @@ def own_signature(home: Home, plan: Plan) -> PlanSignature:
         raise UnsignedPlanError(
             f"this plan was not signed here{_changed_since(home, plan)}; read it, then type: plumbob party sign PLAN"
         )
-    accepted = tuple(one for one in ACCEPTED if _own(home, plan, f"{one} of a plan") is not None)
+    accepted = tuple(consent for consent in ACCEPTED if _own(home, plan, f"{consent} of a plan") is not None)
     return PlanSignature(own, home.pinned, accepted)
 
 

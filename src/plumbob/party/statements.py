@@ -77,50 +77,50 @@ def read_statement(file: Path) -> SignedStatement:
     """Read a statement, whoever signed it; DataError where it is none of this version's."""
     try:
         signed = msgspec.json.decode(file.read_bytes(), type=SignedStatement)
-        said = msgspec.convert(signed.statement, StatedFacts)
+        facts = msgspec.convert(signed.statement, StatedFacts)
     except (OSError, msgspec.MsgspecError, RecursionError) as error:
         raise DataError(
             f"{file}: expected a statement, as plumbob auditor replay of this version writes it; ask the auditor for a "
             "new replay"
         ) from error
-    if said.format != FORMAT:
-        raise DataError(f"{file}: expected a statement of format {FORMAT}, got {said.format}; ask for a new replay")
+    if facts.format != FORMAT:
+        raise DataError(f"{file}: expected a statement of format {FORMAT}, got {facts.format}; ask for a new replay")
     return signed
 
 
 def statement_mistakes(stored: SignedStatement, folder: RunFolder, fingerprints: Mapping[str, str]) -> Iterator[str]:
     """What speaks against it: another signer than the plan names, or other streams than the party signed for us."""
-    said, plan = stored.statement, plan_in(folder)
-    party = str(said.get("party", ""))
+    facts, plan = stored.statement, plan_in(folder)
+    party = str(facts.get("party", ""))
     yield from signer_mistakes(stored, plan)
-    kept = seals_in(folder.path, str(said.get("session", "")))
-    account = _own_account(folder, said)
+    kept = seals_in(folder.path, str(facts.get("session", "")))
+    account = _own_account(folder, facts)
     session = account.get("session") if kept is None else kept.session
     expected = {"plan": plan.hash(), "session": session, "commitments": account.get("commitments")}
     for name, value in expected.items():
         # The commitments of a session that did not end here stand in the signatures that were kept of it.
-        if said.get(name) != value and (account or name != "commitments"):
+        if facts.get(name) != value and (account or name != "commitments"):
             yield f"the statement's {name}: it is about another run than this one"
     held = None if kept is None else kept.seal_of(party)
-    if held is not None and held.digest not in said.get("seals", []):
+    if held is not None and held.digest not in facts.get("seals", []):
         yield f"the statement: {party}'s evidence ends early; a later signature of {party} is kept here"
-    if said.get("honest") is not None:
-        yield from _stream_mistakes(said, account)
+    if facts.get("honest") is not None:
+        yield from _stream_mistakes(facts, account)
     for name, fingerprint in fingerprints.items():
-        if said.get("fingerprints", {}).get(name) != fingerprint:
+        if facts.get("fingerprints", {}).get(name) != fingerprint:
             yield f"the statement's certificate of {name}: another one is pinned here"
 
 
-def _stream_mistakes(said: Mapping[str, Any], account: Mapping[str, Any]) -> Iterator[str]:
+def _stream_mistakes(facts: Mapping[str, Any], account: Mapping[str, Any]) -> Iterator[str]:
     """Other streams than the party signed at the end of a session that is settled here."""
-    party = str(said.get("party", ""))
+    party = str(facts.get("party", ""))
     # With everybody: otherwise a party could replay against a third one's messages, and certificate, of its own making.
     for way, streams in _signed_streams(account, party).items():
         for peer, stream in streams.items():
-            if said.get(way, {}).get(peer) != stream:
+            if facts.get(way, {}).get(peer) != stream:
                 between = f"{party} sent to" if way == "sent" else f"{party} received from"
                 yield f"the statement's hash of what {between} {peer}: it is not what {party} signed in the run"
-    if account and not said.get("settled"):
+    if account and not facts.get("settled"):
         yield f"the statement: {party}'s evidence ends before the last signatures, and the run itself did not"
 
 
@@ -141,34 +141,34 @@ def signer_mistakes(stored: SignedStatement, plan: Plan) -> Iterator[str]:
 def part_in_training(file: Path, plan: Plan, party: str) -> str:
     """The digest of the model part that a party's training made, by its auditor's signed statement."""
     stored = read_statement(file)
-    said = stored.statement
+    facts = stored.statement
     mistakes = [*signer_mistakes(stored, plan)]
-    if (said.get("party"), said.get("plan"), said.get("purpose")) != (party, plan.hash(), "train"):
+    if (facts.get("party"), facts.get("plan"), facts.get("purpose")) != (party, plan.hash(), "train"):
         mistakes.append(f"the statement: it is not about {party}'s training of this plan")
-    if not said.get("honest") or not said.get("part"):
+    if not facts.get("honest") or not facts.get("part"):
         mistakes.append("the statement: it names no model part that follows from what was fixed before the run")
     if mistakes:
         raise DataError(f"{file}: {'; '.join(mistakes)}")
-    return str(said["part"])
+    return str(facts["part"])
 
 
-def _own_account(folder: RunFolder, said: Mapping[str, Any]) -> dict[str, Any]:
+def _own_account(folder: RunFolder, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What this side holds of a session that is settled here; a session of prediction left a head."""
-    if said.get("purpose") != "predict":
+    if facts.get("purpose") != "predict":
         return folder.record().account if folder.record_file.exists() else {}
     heads = (read_head(file).account for file in (folder.path / SESSIONS).glob(f"*/{FOLDER}/{HEAD}"))
-    return next((account for account in heads if account.get("session") == said.get("session")), {})
+    return next((account for account in heads if account.get("session") == facts.get("session")), {})
 
 
 def _signed_streams(account: Mapping[str, Any], party: str) -> dict[str, dict[str, str]]:
     """The hashes of a party's streams with everybody, both ways, as it last signed them in this session."""
     if party not in account.get("seals", {}):
         return {}
-    streams = sealed_by(account, party).streams.items()
+    streams = last_seal(account, party).streams.items()
     return {way: {peer: pair[place].hex() for peer, pair in streams} for place, way in enumerate(("sent", "received"))}
 
 
-def sealed_by(account: Mapping[str, Any], party: str) -> Seal:
+def last_seal(account: Mapping[str, Any], party: str) -> Seal:
     """A party's last signature in a session, as a record or a head has it; DataError where there is none."""
     try:
         peers = [name for name in account["commitments"] if name != party]

@@ -103,11 +103,11 @@ class Waiting:
 
 
 @contextmanager
-def watched(folder: Path, status: Status, waiting: Waiting, tell: Tell) -> Iterator[None]:
+def watch(folder: Path, status: Status, waiting: Waiting, tell: Tell) -> Iterator[None]:
     """Until the end, from a thread of its own: the status file every second, and a sentence every few seconds."""
     file, ended = RunFolder(folder).status_file, threading.Event()
 
-    def watch() -> None:
+    def look() -> None:
         silent_until = time.monotonic() + SECONDS_BEFORE
         while not ended.wait(SECONDS_BETWEEN_LOOKS):
             _write(file, status, waiting, time.time())
@@ -116,7 +116,7 @@ def watched(folder: Path, status: Status, waiting: Waiting, tell: Tell) -> Itera
                 silent_until = now + SECONDS_BETWEEN
 
     _write(file, status, waiting, time.time())
-    thread = threading.Thread(target=watch, name="watch", daemon=True)
+    thread = threading.Thread(target=look, name="watch", daemon=True)
     thread.start()
     try:
         yield

@@ -14,9 +14,9 @@ from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
 from plumbob.party.rows import (
-    checked_list_name,
-    keep_aligned,
-    names_kept,
+    check_list_name,
+    keep_common_rows,
+    list_names,
     own_ids,
     own_table,
 )
@@ -51,7 +51,7 @@ def align(
     opened, agreed, tell = Home.open(home), plan_of(plan), caller.tell
     # Before there is a folder for the session: a refusal leaves none.
     refuse_strangers(opened, agreed)
-    name = checked_list_name(name)
+    name = check_list_name(name)
     table = (own_ids if name else own_table)(opened, agreed, data)
     # Ids are all that is needed of it from here on, and they take less memory than its texts.
     table, shape = replace(table, columns=(), labels=None), ids_in_words(table.ids)
@@ -85,13 +85,13 @@ def align(
         except DataError as error:
             # No id is common: what to compare is said here, where the ids are still known.
             raise DataError(f"{error} This file has {shape}: compare that on the telephone") from None
-    remarks = [ANOTHER_LIST] if names_kept(opened, agreed) else []
+    remarks = [ANOTHER_LIST] if list_names(opened, agreed) else []
     if found.size < USUAL_OVERLAP * min(found.sizes.values()):
         remarks.append(
             f"fewer than nine in ten rows are in common; this file has {shape}: compare on the telephone how ids are "
             "written"
         )
-    file = None if found.ids is None else keep_aligned(opened, agreed, found, name)
+    file = None if found.ids is None else keep_common_rows(opened, agreed, found, name)
     result = {"list": name, "size": found.size, "sizes": found.sizes, "order_hash": found.order_hash}
     if file is None:
         line = f"{_sizes(found)}; a party declined to continue, so no ids were revealed"

@@ -36,7 +36,7 @@ from plumbob.net.wire import Timeouts
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of
 from plumbob.party.log import logged_verb
-from plumbob.party.rows import aligned_table, own_table, rows_kept_in, whole_table
+from plumbob.party.rows import aligned_table, count_common_rows, own_table, whole_table
 from plumbob.party.session import topic_of
 from plumbob.party.settings import SETTINGS_FILE
 from plumbob.party.signature import own_signature
@@ -125,7 +125,7 @@ def examine(
     reaches = [reach_of(home, peer.name) for peer in peers]
     names = list(home.pinned) if plan is None else [party.name for party in plan.parties if party.name in home.pinned]
     yield from (*reaches, *apart(home, names))
-    possible = [peer for peer, one in zip(peers, reaches, strict=True) if one.is_ok]
+    possible = [peer for peer, reach in zip(peers, reaches, strict=True) if reach.is_ok]
     if possible:
         yield from _meet(home, possible, plan, seconds, progress, timeouts)
 
@@ -134,7 +134,7 @@ def next_step(home: Home, plan: Plan | None, file: str) -> str:
     """The command to type when everything is ready."""
     if plan is None:
         return "next, on all sides at once: plumbob party propose"
-    if not rows_kept_in(home.folder, plan):
+    if not count_common_rows(home.folder, plan):
         return f"next, on all sides at once: plumbob party align {file}"
     try:
         own_signature(home, plan)
@@ -192,7 +192,7 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
     """Whether this party's rows can be read and are what the plan says."""
     try:
         if plan is not None and home.identity.name in (party.name for party in plan.parties):
-            yield _fitting(home, plan, own_table(home, plan))
+            yield _fit(home, plan, own_table(home, plan))
         elif plan is None and home.settings.data:
             table = whole_table(home)
             found = f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}"
@@ -202,9 +202,9 @@ def _table(home: Home, plan: Plan | None) -> Iterator[Check]:
         yield Check("table", False, str(error), todo)
 
 
-def _fitting(home: Home, plan: Plan, table: Table) -> Check:
+def _fit(home: Home, plan: Plan, table: Table) -> Check:
     """Check the table against the plan by all its rows: which of them are common is not known yet."""
-    is_aligned = bool(rows_kept_in(home.folder, plan))
+    is_aligned = bool(count_common_rows(home.folder, plan))
     if is_aligned:
         table = aligned_table(home, plan)
         rows = f"{len(table)} common rows"
@@ -282,7 +282,7 @@ def _meet(
         connector = home.connector(
             peers,
             _tried_size(plan),
-            lambda connection: results.put((connection.peer, visited(connection, plan))),
+            lambda connection: results.put((connection.peer, examine_connection(connection, plan))),
             progress,
             timeouts,
         )
@@ -317,10 +317,10 @@ def _gather(
         if waited.pop(name, None) is not None:
             yield from checks
     for peer in waited.values():
-        yield _absent(peer, connector, seconds)
+        yield _absence(peer, connector, seconds)
 
 
-def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
+def _absence(peer: Peer, connector: Connector, seconds: float) -> Check:
     """Why a peer did not come, as far as this side knows."""
     doctor, waited = f"let {peer.name} type plumbob party doctor", counting.seconds(seconds)
     if reason := connector.why_not(peer.name):
@@ -335,7 +335,7 @@ def _absent(peer: Peer, connector: Connector, seconds: float) -> Check:
     return Check("connection", False, f"no answer within {waited}", doctor, peer.name)
 
 
-def visited(connection: Connection, plan: Plan | None) -> list[Check]:
+def examine_connection(connection: Connection, plan: Plan | None) -> list[Check]:
     """Run the checks on one connection, the same on both sides, and close it."""
     checks = [Check("connection", True, "authenticated, TLS 1.3")]
     try:

@@ -22,7 +22,7 @@ from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
 from plumbob.party.row_count import AnsweredRows, row_limit
-from plumbob.party.rows import aligned_before, aligned_table, checked_list_name, ids_only
+from plumbob.party.rows import aligned_table, check_list_name, common_rows, ids_only
 from plumbob.party.runs import finished_run, make_session_folder, one_session
 from plumbob.party.scores import refuse_unwritable, unusual_lines, write_scores
 from plumbob.party.session import Session, session_at
@@ -86,7 +86,7 @@ def predict(
 ) -> Outcome:
     """Get scores of aligned rows at the label party; answer one session at the others."""
     opened, agreed, labels = Home.open(home), plan_of(plan), None
-    name, seconds = checked_list_name(name), SECONDS_FOR_PEERS if wait is None else wait
+    name, seconds = check_list_name(name), SECONDS_FOR_PEERS if wait is None else wait
     wanted = Wanted(Path(out), ids, held_out, name, data, strict, seconds)
     if held_out:
         _refuse_no_held_out(opened, agreed, wanted, test)
@@ -111,7 +111,7 @@ def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, 
     if wanted.is_held_out:
         rows, absent = _held_out_rows(table, trained)
     elif wanted.ids:
-        rows, absent = _rows_asked(table, wanted.ids)
+        rows, absent = _rows_of_ids(table, wanted.ids)
     else:
         rows = list(range(len(table)))
     known = known_scores(run, home.identity.name) if wanted.is_whole_list else {}
@@ -127,7 +127,7 @@ def _ask(home: Home, plan: Plan, wanted: Wanted, labels: dict[str, int] | None, 
     out.touch(mode=0o600)
     ids, answers = [table.ids[row] for row in rows], iter(found.tolist())
     scores = np.array([known[identity] if identity in known else next(answers) for identity in ids])
-    remarks = [*_unusual(part, table), *_known_in_words(len(rows) - len(asked))]
+    remarks = [*_unusual_levels(part, table), *_kept_scores_in_words(len(rows) - len(asked))]
     written: Result = write_scores(out, ids, scores, part.classes, remarks, held_out=trained, absent=absent)
     written["list"] = wanted.name
     if wanted.is_held_out:
@@ -165,7 +165,7 @@ def answer_once(
         f"{counted(in_all, 'row')} of this plan in all"
     )
     counts = {"queries": served.queries, "rows": served.rows, "rows_in_all": in_all}
-    return {"list": name, **counts, "lines": [*_unusual(part, table), line]}
+    return {"list": name, **counts, "lines": [*_unusual_levels(part, table), line]}
 
 
 def turn_away_until_replayed(home: Home, plan: Plan, name: str, tell: Tell, meeting: float | None) -> None:
@@ -200,7 +200,7 @@ def _session(home: Home, plan: Plan, table: Table | None, name: str, meeting: fl
     return replace(session, finished_run=finished_run(home, plan).path, meeting=meeting)
 
 
-def _known_in_words(rows: int) -> list[str]:
+def _kept_scores_in_words(rows: int) -> list[str]:
     """A sentence on rows whose scores were here already; none where there are none."""
     return (
         [f"the scores of the {counted(rows, 'held-out row')} were here already and were not asked for again"]
@@ -209,7 +209,7 @@ def _known_in_words(rows: int) -> list[str]:
     )
 
 
-def _unusual(part: ModelPart, table: Table) -> list[str]:
+def _unusual_levels(part: ModelPart, table: Table) -> list[str]:
     return unusual_lines(part.party, part.encoder.unseen(table), part.encoder.counted_as_rare(table), len(table))
 
 
@@ -219,7 +219,7 @@ def _table_to_predict(
     """(the common rows, the ids of the others); only the model's columns: rows to predict need no label."""
     reading = part.encoder.reading
     gaps = tuple(dict.fromkeys([*reading.gaps, *home.settings.reading.gaps]))
-    aligned = aligned_before(home, plan, name)
+    aligned = common_rows(home, plan, name)
     choices = replace(reading, gaps=gaps)
     table = read_table(data or home.data_file, home.settings.id, choices=choices)
     if home.identity.name != plan.label_party.name:
@@ -245,7 +245,7 @@ def _refuse_lost_rows(table: Table, ids: Sequence[str]) -> None:
     raise refusal
 
 
-def _rows_asked(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]:
+def _rows_of_ids(table: Table, ids: Sequence[str]) -> tuple[list[int], list[str]]:
     """(the rows to ask for, the ids that are not among them); DataError where nothing can be asked for."""
     position = {identity: row for row, identity in enumerate(table.ids)}
     absent = [identity for identity in ids if identity not in position]
@@ -271,7 +271,7 @@ def _held_out_rows(table: Table, trained: Mapping[str, bool]) -> tuple[list[int]
 def _refuse_no_held_out(home: Home, plan: Plan, wanted: Wanted, test: str | Path | None) -> None:
     if wanted.name or wanted.data is not None or wanted.ids or test is not None:
         raise DataError("--held-out goes without --name, --data, --ids and --test: training chose those rows")
-    if not plan.held_out(len(aligned_before(home, plan).ids)):
+    if not plan.held_out(len(common_rows(home, plan).ids)):
         raise DataError("--held-out: this plan holds out no row (test_share = 0), so there is none to judge it on")
 
 

@@ -17,12 +17,12 @@ from plumbob.checking.study import noise_std
 from plumbob.counting import counted
 from plumbob.errors import DataError, IdentityError, SettingsError
 from plumbob.net.identity import Certificate, write_over
-from plumbob.party.gate import kept_statement
+from plumbob.party.gate import statement_file
 from plumbob.party.home import RUNS, GivenHome, Home
 from plumbob.party.record_signature import NOT_SIGNED, RecordSignature, signature_of
 from plumbob.party.runs import beginnings, is_met
 from plumbob.party.signature import verify_message
-from plumbob.party.statements import plan_in, read_statement, sealed_by, statement_mistakes
+from plumbob.party.statements import last_seal, plan_in, read_statement, statement_mistakes
 from plumbob.plan import in_words
 from plumbob.protocol.account import LAST
 from plumbob.protocol.openings import opened_bits
@@ -47,28 +47,28 @@ class KnownCertificates:
     def given(cls, home: Home | None, fingerprints: Sequence[str]) -> Self:
         """The certificates in a party's folder, and those of fingerprints as they were read aloud, in groups or not."""
         pinned = {} if home is None else {**home.pinned, home.identity.name: home.identity.certificate}
-        return cls(pinned, frozenset(_parsed(one) for one in fingerprints))
+        return cls(pinned, frozenset(map(_in_groups, fingerprints)))
 
     def holds(self, signed: RecordSignature) -> bool:
         """Whether the signature is valid, and by one of these certificates."""
-        one = signed.certificate
-        return one is not None and (one.fingerprint in self.fingerprints or self._is_pinned(one))
+        signer = signed.certificate
+        return signer is not None and (signer.fingerprint in self.fingerprints or self._is_pinned(signer))
 
     def contradicts(self, signed: RecordSignature) -> bool:
         """Whether another certificate is pinned for the name under which it was signed."""
-        one = signed.certificate
-        return one is not None and one.name in self.certificates and not self.holds(signed)
+        signer = signed.certificate
+        return signer is not None and signer.name in self.certificates and not self.holds(signed)
 
-    def _is_pinned(self, one: Certificate) -> bool:
-        pinned = self.certificates.get(one.name)
+    def _is_pinned(self, signer: Certificate) -> bool:
+        pinned = self.certificates.get(signer.name)
         # A renewed certificate has the key that was compared.
-        return pinned is not None and (pinned == one or pinned.renews(one) or one.renews(pinned))
+        return pinned is not None and (pinned == signer or pinned.renews(signer) or signer.renews(pinned))
 
 
 NOBODY = KnownCertificates({})
 
 
-def _parsed(fingerprint: str) -> str:
+def _in_groups(fingerprint: str) -> str:
     """A fingerprint in groups of four, as certificates print theirs."""
     digits = "".join(fingerprint.split()).replace(":", "").lower()
     if len(digits) != 64 or any(digit not in "0123456789abcdef" for digit in digits):
@@ -89,8 +89,8 @@ def receipt(
     """Everything that a run's record says about protection or, of several parties' folders, how they compare."""
     known = KnownCertificates.given(None if home is None else Home.open(home), fingerprints)
     fields = run(folders[0], known, statement) if len(folders) == 1 else compare(folders, known)
-    said = fields.get("statement")
-    is_cleared = said is None or (isinstance(said, Mapping) and said.get("honest") is True)
+    facts = fields.get("statement")
+    is_cleared = facts is None or (isinstance(facts, Mapping) and facts.get("honest") is True)
     is_good = is_cleared and fields["consistent"] and (fields["verified"] or not fingerprints)
     return Outcome(fields, 0 if is_good else 1)
 
@@ -155,28 +155,28 @@ def run(folder: Path, known: KnownCertificates = NOBODY, statement: Path | None 
     }
 
 
-def _keep(run: RunFolder, file: Path, said: Mapping[str, Any]) -> list[str]:
+def _keep(run: RunFolder, file: Path, facts: Mapping[str, Any]) -> list[str]:
     """Keep a clean statement about a peer's whole training beside this side's run; the gate of scores looks there."""
-    if said["purpose"] != "train" or not said["settled"] or not said["honest"]:
+    if facts["purpose"] != "train" or not facts["settled"] or not facts["honest"]:
         return []
-    place = kept_statement(run, said["party"])
+    place = statement_file(run, facts["party"])
     if place.resolve() != file.resolve():
         write_over(place, file.read_bytes())
-    opens = run.plan().is_replayed and said["party"] == run.plan().label_party.name
+    opens = run.plan().is_replayed and facts["party"] == run.plan().label_party.name
     return [f"kept         {place.name}{', and scores may be computed from now on' if opens else ''}"]
 
 
-def _deviations(said: Mapping[str, Any]) -> Iterator[str]:
+def _deviations(facts: Mapping[str, Any]) -> Iterator[str]:
     """What a statement found; nothing where it says honest, or where it cannot say."""
-    if said.get("honest") is False:
-        yield f"what {said.get('party')} sent, and what follows from the plan and its rows"
+    if facts.get("honest") is False:
+        yield f"what {facts.get('party')} sent, and what follows from the plan and its rows"
 
 
 def _about_unsettled(run: RunFolder, file: Path, known: KnownCertificates) -> dict[str, object]:
     """What a statement says about a run that has no result here: whether it reaches what its party had signed."""
     stated, plan = read_statement(file), plan_in(run)
     names = {party.name for party in plan.parties}
-    pinned = {name: one.fingerprint for name, one in known.certificates.items() if name in names}
+    pinned = {name: pinned.fingerprint for name, pinned in known.certificates.items() if name in names}
     mistakes = [*statement_mistakes(stated, run, pinned), *_deviations(stated.statement)]
     return {
         "status": "not settled",
@@ -292,7 +292,7 @@ def peer_signatures(record: RunRecord, signed: RecordSignature) -> list[PeerSign
 
 def _has_signed(account: Mapping[str, Any], own: str, peer: str, stream: str, certificate: Certificate | None) -> bool:
     try:
-        seal = sealed_by(account, peer)
+        seal = last_seal(account, peer)
         if certificate is None or seal.streams[own][0].hex() != stream:
             return False
         verify_message(certificate, seal.to_sign(bytes.fromhex(account["session"]), peer, LAST), seal.signature)
@@ -326,15 +326,16 @@ def _signature_in_words(signed: RecordSignature, known: KnownCertificates) -> st
     )
 
 
-def _statement_in_words(said: Mapping[str, Any], mistakes: Sequence[str]) -> str:
+def _statement_in_words(facts: Mapping[str, Any], mistakes: Sequence[str]) -> str:
     """The statement in words, with who signed it if nothing contradicts it."""
     is_doubtful = any(mistake.startswith("the statement") for mistake in mistakes)
-    whose = "" if is_doubtful else f"{said['party']}'s auditor signed: "
-    return f"{whose}{said.get('verdict', '')}"
+    whose = "" if is_doubtful else f"{facts['party']}'s auditor signed: "
+    return f"{whose}{facts.get('verdict', '')}"
 
 
-def _peer_in_words(one: PeerSignature) -> str:
-    return f"{one.peer} {'has signed' if one.is_valid else 'has NOT signed'} what it sent  {one.stream}"
+def _peer_in_words(signature: PeerSignature) -> str:
+    has_signed = "has signed" if signature.is_valid else "has NOT signed"
+    return f"{signature.peer} {has_signed} what it sent  {signature.stream}"
 
 
 def _conclusion(

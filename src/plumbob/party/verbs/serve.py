@@ -15,7 +15,7 @@ from plumbob.errors import BudgetExceededError, CryptoError, DataError, Protocol
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_of
 from plumbob.party.log import facts_of, logged, logged_verb
-from plumbob.party.rows import checked_list_name, names_kept
+from plumbob.party.rows import check_list_name, list_names
 from plumbob.party.verbs.predict import answer_once, turn_away_until_replayed
 from plumbob.plan import Plan
 
@@ -40,10 +40,10 @@ def serve(
     """Answer one session after the other; what a peer does wrong ends a session and never the service."""
     opened, agreed = Home.open(home), plan_of(plan)
     _refuse_nothing_to_answer(opened, agreed)
-    events, name, own = _events(caller.tell), checked_list_name(name), opened.identity.name
+    events, name, own = _events(caller.tell), check_list_name(name), opened.identity.name
     answered = rows = refused = 0
     events(f"ready to answer the list {name}" if name else "ready to answer the list of training")
-    if others := [other for other in names_kept(opened, agreed) if other not in ("", name)]:
+    if others := [other for other in list_names(opened, agreed) if other not in ("", name)]:
         listed = ", ".join(others)
         events(f"not answered here, though aligned: {listed}; to answer one, end this service and start it with --name")
     while sessions is None or answered + refused < sessions:

@@ -181,7 +181,7 @@ def join(home: GivenHome, token: str, *, address: str | None = None, replace: bo
     is_renewal = known is not None and invitation.certificate.renews(known)
     opened = before.join(invitation, address, replace=replace)
     reach, others = reach_of(opened, invitation.name), list(apart(opened, opened.pinned))
-    missing = [f"{one.found}; {one.todo}" for one in (reach, *others) if one.todo]
+    missing = [f"{check.found}; {check.todo}" for check in (reach, *others) if check.todo]
     compare = (
         "read both to each other before anything is sent; then, on both sides: plumbob party doctor, to test the "
         "connection; then plumbob party propose"

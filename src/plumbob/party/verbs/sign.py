@@ -11,7 +11,7 @@ from plumbob.party.evidence import auditor_for
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_argument, plan_of, refuse_strangers
 from plumbob.party.log import logged_verb
-from plumbob.party.rows import rows_kept_in
+from plumbob.party.rows import count_common_rows
 from plumbob.plan import Plan, unready_evidence
 from plumbob.plan.encodings import rows_drafted_for
 from plumbob.protocol.openings import ASSUMED_ROWS
@@ -40,7 +40,7 @@ def sign(
     answers = {"leaks": accept_leaks, "cheating": accept_cheating, "evidence": accept_evidence}
     accepted = [name for name in signature.ACCEPTED if answers[name]]
     refuse_strangers(opened, agreed)
-    rows = agreed.rows or rows_kept_in(opened.folder, agreed) or None
+    rows = agreed.rows or count_common_rows(opened.folder, agreed) or None
     if (missing := unready_evidence(agreed)) is not None:
         raise PlanError(missing)
     if agreed.has_evidence_of(opened.identity.name):

@@ -82,7 +82,7 @@ def train(home: GivenHome, plan: GivenPlan, *, new: bool = False, caller: Caller
             # Before anything is given away of these rows; once, however often the run is resumed.
             book_held_out(opened, agreed, journal, rows)
         record = take_part(session, journal, progress, signature=signature)
-    result = _signed(opened, agreed, record, run)
+    result = _result_of(opened, agreed, record, run)
     has_room = has_room_for_all(opened, agreed, rows, beginnings(run))
     lines = [
         *result["lines"],
@@ -135,7 +135,7 @@ def take_part(
                 party = SharesParty(participant, session.rows, _follow(status, progress))
                 scores = run_to_its_quality(party)
                 accepted = () if signature is None else signature.accepted
-                record, absurd = _filed(session, journal, party, scores, accepted)
+                record, absurd = _file_results(session, journal, party, scores, accepted)
                 folder.keep(replace(record, seconds=time.perf_counter() - started))
                 folder.settle()
                 journal.note(OVER, b"")
@@ -186,7 +186,7 @@ def _agree(session: Session, peers: Peers, own: PlanSignature | None) -> None:
         RunFolder(session.folder).keep_signature(name, signature)
 
 
-def _filed(
+def _file_results(
     session: Session, journal: SqliteJournal, party: SharesParty, scores: Vector | None, accepted: Sequence[str]
 ) -> tuple[RunRecord, DivergenceError | None]:
     """Write evidence and model part into the folder; returns the record, and what is wrong with it."""
@@ -244,7 +244,7 @@ def _refuse_changed_data(session: Session, journal: SqliteJournal) -> None:
 # What is said of a run that is over.
 
 
-def _signed(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
+def _result_of(home: Home, plan: Plan, record: RunRecord, run: RunFolder) -> Result:
     """Sign the record, unless that was done before: what was signed once keeps its date."""
     lines = [
         *_quality_lines(record),
