@@ -144,8 +144,7 @@ def propose(plan: Plan, wire: Wire) -> Ends:
 
     def agreed(name: str) -> Plan:
         has_label = name == plan.label_party.name
-        draft = partial(_drafted, plan)
-        brought = proposal.Proposal(tables[name], has_label, "", draft, lambda first, sizes: (draft, None))
+        brought = proposal.Proposal(tables[name], has_label, "", lambda parties, sizes: (_drafted(plan, parties), None))
         channels = participants[name].channels
         roles = proposal._roles(name, brought, channels)
         [label_party] = [party for party, (role, _) in roles.items() if role == proposal.LABEL]

@@ -162,9 +162,7 @@ def test_the_plan_is_the_draft(change: dict[str, Any]) -> None:
         def send(self, kind: Kind, step: int, body: bytes) -> None:
             assert len(body) == 8 * 8
 
-    brought = proposal.Proposal(
-        table, False, "", lambda parties: plan, lambda first, sizes: (lambda parties: plan, None)
-    )
+    brought = proposal.Proposal(table, False, "", lambda parties, sizes: (plan, None))
     honest = plan.replace(features=[2, encoded_width(table, plan)])
     accepted, _ = proposal._accept("features", brought, OneChannel(plan, honest))  # type: ignore[arg-type]  # Not the net.
     assert accepted.hash() == honest.hash()

@@ -52,22 +52,19 @@ FILLED_IN = (*sorted(ENCODING_KEYS), "l2")
 LABEL, FEATURES = "label", "features"
 DAYS = 365  # That a draft keeps evidence, until somebody writes what the contract says.
 FINGERPRINT = re.compile(r"[0-9a-f]{64}")
-DraftFor = Callable[[tuple[Party, ...]], Plan]
-"""Makes a plan for these parties."""
+DraftFor = Callable[[tuple[Party, ...], Sequence[TableSize]], tuple[Plan, DraftedEncoding | None]]
+"""(a plan for these parties, what its encoding was chosen from), by everybody's sizes once they are known."""
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What this party brings: its table, and, at the label party, a draft and what becomes of it."""
+    """What this party brings: its table, and, at the label party, how a plan is drafted."""
 
     table: Table
     has_label: bool
     auditor: str
     """The fingerprint of this party's auditor; empty where it has none, or wants no evidence."""
     draft: DraftFor
-    """The draft that everybody answers."""
-    choose: Callable[[Plan, Sequence[TableSize]], tuple[DraftFor, DraftedEncoding | None]]
-    """Makes the plan from the draft with everybody's columns; also gives what its encoding was chosen from."""
     may_wait: bool = True
     """Whether a draft between two parties may open scores only after a replay, where the label party has an auditor."""
 
@@ -156,11 +153,11 @@ def _draft(
 ) -> tuple[Plan, DraftedEncoding | None]:
     """The label party drafts, hears everybody's widths, and sends the plan."""
 
-    def accountable(draft_for: DraftFor) -> DraftFor:
-        return lambda parties: with_auditors(draft_for(parties), auditors, proposal.may_wait)
+    def draft_for(widths: Mapping[str, int], sizes: Sequence[TableSize] = ()) -> tuple[Plan, DraftedEncoding | None]:
+        plan, reason = proposal.draft(_parties(own, widths), sizes)
+        return with_auditors(plan, auditors, proposal.may_wait), reason
 
-    draft_for = accountable(proposal.draft)
-    draft = draft_for(_parties(own, dict.fromkeys((own, *channels), 1)))
+    draft, _ = draft_for(dict.fromkeys((own, *channels), 1))
     for channel in channels.values():
         channel.send(Kind.PROPOSAL_DRAFT, 0, _pack(draft))
     answers = {own: _numbers(proposal.table, draft)}
@@ -172,10 +169,10 @@ def _draft(
         for bins, width in zip(_bins_to_try(draft), tried, strict=True)
     ]
     tell(f"all parties' columns after encoding: {', '.join(widths)}; the plan says which")
-    first = draft_for(_parties(own, {name: numbers[0] for name, numbers in answers.items()}))
-    final, reason = proposal.choose(first, [TableSize(*numbers[1:4]) for numbers in answers.values()])
-    place = _answer_for(accountable(final)(first.parties), draft)
-    plan = accountable(final)(_parties(own, {name: numbers[place] for name, numbers in answers.items()}))
+    sizes = [TableSize(*numbers[1:4]) for numbers in answers.values()]
+    encoded, _ = draft_for({name: numbers[0] for name, numbers in answers.items()}, sizes)
+    place = _answer_for(encoded, draft)
+    plan, reason = draft_for({name: numbers[place] for name, numbers in answers.items()}, sizes)
     refuse_impossible(plan, plan.rows)
     if (missing := unready_evidence(plan)) is not None:
         raise PlanError(missing)

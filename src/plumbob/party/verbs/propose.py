@@ -22,7 +22,7 @@ from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import refuse_study
 from plumbob.party.ledger import USUAL_DELTA, EpsilonLimit
 from plumbob.party.log import logged_verb
-from plumbob.party.proposal import DraftFor, Proposal
+from plumbob.party.proposal import Proposal
 from plumbob.party.proposal import propose as propose_to_peers
 from plumbob.party.rows import whole_table
 from plumbob.party.runs import open_journal
@@ -170,25 +170,18 @@ class _Drafts:
 
     table: Table
     keys: Mapping[str, Any]
-    sizes: Sequence[TableSize] = (NO_SIZE,)
+    sizes: Sequence[TableSize] = ()
     """The sizes of everybody's tables, once they are known."""
 
-    def draft(self, parties: tuple[Party, ...]) -> Plan:
-        return self._plan(parties, {})
-
-    def choose(self, first: Plan, sizes: Sequence[TableSize]) -> tuple[DraftFor, DraftedEncoding | None]:
-        """The draft with the encoding that these sizes call for, and what that is chosen from."""
+    def draft(self, parties: tuple[Party, ...], sizes: Sequence[TableSize] = ()) -> tuple[Plan, DraftedEncoding | None]:
+        """The plan with the encoding that these sizes call for, and what that is chosen from."""
         self.sizes = sizes
-        return self.draft, self._keys({})[1]
-
-    @property
-    def noise(self) -> dict[str, Any]:
-        return noise_keys(self.most_rows)
+        return self._draft(parties, self.keys)
 
     @property
     def most_rows(self) -> int:
         """The most rows that can be common to all: own ones, until the others have said how many they have."""
-        return min([len(self.table), *(size.rows for size in self.sizes if size is not NO_SIZE)])
+        return min([len(self.table), *(size.rows for size in self.sizes)])
 
     @cached_property
     def may_offer_noise(self) -> bool:
@@ -196,17 +189,16 @@ class _Drafts:
         if {"noise", "epsilon", "label_flip_epsilon"} & set(self.keys):
             return False
         try:
-            self._plan((Party("a", "label", 1), Party("b", "features", 1)), self.noise)
+            self._draft(
+                (Party("a", "label", 1), Party("b", "features", 1)), {**self.keys, **noise_keys(self.most_rows)}
+            )
         except PlanError:
             return False
         return True
 
-    def _keys(self, noise: Mapping[str, Any]) -> tuple[dict[str, Any], DraftedEncoding | None]:
-        return suggested_keys({**self.keys, **noise}, self.sizes)
-
-    def _plan(self, parties: tuple[Party, ...], noise: Mapping[str, Any]) -> Plan:
-        keys, _ = self._keys(noise)
-        return Plan.for_columns([party.features for party in parties], **keys).replace(parties=parties)
+    def _draft(self, parties: tuple[Party, ...], given: Mapping[str, Any]) -> tuple[Plan, DraftedEncoding | None]:
+        keys, reason = suggested_keys(given, self.sizes or (NO_SIZE,))
+        return Plan.for_columns([party.features for party in parties], **keys).replace(parties=parties), reason
 
 
 def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
@@ -220,7 +212,7 @@ def _prepare(home: Home, drafts: _Drafts, out: Path) -> Proposal:
         "" if drafts.keys.get("evidence") == "none" or not home.settings.evidence_key else home.auditor.fingerprint
     )
     may_wait = drafts.keys.get("release") != "always"
-    return Proposal(drafts.table, has_label, auditor, drafts.draft, drafts.choose, may_wait)
+    return Proposal(drafts.table, has_label, auditor, drafts.draft, may_wait)
 
 
 def _with_choices(home: Home, reading: ColumnChoices) -> Home:
