@@ -19,7 +19,6 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
@@ -36,37 +35,25 @@ LOG_FILE = "log.jsonl"
 STARTED, DONE, REFUSED, FAILED, INTERRUPTED = "started", "done", "refused", "failed", "interrupted"
 ROWS = ("rows", "training_rows", "size")  # Under which a verb's result counts them.
 
+Facts = dict[str, Any]
 Given = ParamSpec("Given")
 
 log = logging.getLogger("plumbob.party")
 
 
-@dataclass
-class LogEntry:
-    """One act of the party; `facts` are added to its last line."""
-
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    def take(self, result: Mapping[str, Any]) -> None:
-        """Note how many rows a verb's result was about."""
-        if counts := [result[name] for name in ROWS if isinstance(result.get(name), int)]:
-            self.facts["rows"] = counts[0]
-        self.facts |= {name: result[name] for name in ("list", "model") if result.get(name)}
-
-
 @contextmanager
-def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, waits: bool = False) -> Iterator[LogEntry]:
-    """Log what a party does: one line before it, and one after, whatever happens.
+def logged(folder: Path, party: str, verb: str, facts: Facts, *, waits: bool = False) -> Iterator[Facts]:
+    """Log what a party does: one line before it, and one after, whatever happens, with the facts that are added.
 
     What `waits` until somebody asks, for days perhaps, has only the second line, and no seconds.
     """
-    file, began, entry = folder / LOG_FILE, time.monotonic(), LogEntry()
+    file, began, added = folder / LOG_FILE, time.monotonic(), Facts()
     about = {"party": party, "user": _user(), "verb": verb, **facts}
     if not waits:
         _append(file, {**about, "result": STARTED})
     result, why = DONE, ""
     try:
-        yield entry
+        yield added
     except PlumbobError as error:
         result, why = REFUSED if isinstance(error, PrivacyError) else FAILED, _safely(error)
         raise
@@ -79,7 +66,7 @@ def logged(folder: Path, party: str, verb: str, facts: Mapping[str, Any], *, wai
     finally:
         seconds = {} if waits else {"seconds": round(time.monotonic() - began, 3)}
         reason = {"why": why} if why else {}
-        _append(file, {**about, **entry.facts, "result": result, **reason, **seconds})
+        _append(file, {**about, **added, "result": result, **reason, **seconds})
 
 
 def logged_verb(work: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
@@ -89,28 +76,35 @@ def logged_verb(work: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
     @wraps(work)
     def called(*values: Given.args, **named: Given.kwargs) -> Outcome:
         given = signature.bind(*values, **named).arguments
-        with _logged_verb(folder_of(given["home"]), work.__name__, given.get("plan")) as entry:
+        with _logged_verb(folder_of(given["home"]), work.__name__, given.get("plan")) as added:
             outcome = work(*values, **named)
-            entry.take(outcome)
+            added.update(counts_in(outcome))
         return outcome
 
     return called
 
 
 @contextmanager
-def _logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[LogEntry]:
+def _logged_verb(folder: Path, verb: str, given: GivenPlan | None) -> Iterator[Facts]:
     """Log a verb; a plan that it cannot read it refuses itself. A folder that is not there yet has no log."""
     try:
         party = read_settings(folder / SETTINGS_FILE).name
         facts = {} if given is None else facts_of(plan_of(given), party)
     except (PlumbobError, OSError):
-        yield LogEntry()
+        yield Facts()
         return
-    with logged(folder, party, verb, facts) as entry:
-        yield entry
+    with logged(folder, party, verb, facts) as added:
+        yield added
 
 
-def facts_of(plan: Plan, party: str) -> dict[str, Any]:
+def counts_in(result: Mapping[str, Any]) -> Facts:
+    """How many rows a verb's result was about, and the name of their list."""
+    counts = [result[name] for name in ROWS if isinstance(result.get(name), int)]
+    named = {"list": result["list"]} if result.get("list") else {}
+    return {**({"rows": counts[0]} if counts else {}), **named}
+
+
+def facts_of(plan: Plan, party: str) -> Facts:
     """The facts about a plan: its hash, and with whom."""
     return {"plan": plan.hash()[:12], "peers": [each.name for each in plan.parties if each.name != party]}
 

@@ -14,7 +14,7 @@ from plumbob.counting import counted
 from plumbob.errors import BudgetExceededError, CryptoError, DataError, ProtocolError, ScoresWaitError, TransportError
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_of
-from plumbob.party.log import facts_of, logged, logged_verb
+from plumbob.party.log import counts_in, facts_of, logged, logged_verb
 from plumbob.party.rows import check_list_name, list_names
 from plumbob.party.verbs.predict import answer_once, turn_away_until_replayed
 from plumbob.plan import Plan
@@ -49,9 +49,9 @@ def serve(
     while sessions is None or answered + refused < sessions:
         _wait_for_replay(opened, agreed, name, events)
         try:
-            with logged(opened.folder, own, "answer", facts_of(agreed, own), waits=True) as entry:
+            with logged(opened.folder, own, "answer", facts_of(agreed, own), waits=True) as added:
                 result = answer_once(opened, agreed, name, data, most_rows, False, events, meeting=math.inf)
-                entry.take(result)
+                added.update(counts_in(result))
         except BudgetExceededError as error:
             refused += 1
             events(f"refused: {error}")

@@ -123,6 +123,7 @@ def forget(home: GivenHome, run: str, *, give_up: bool = False, evidence: bool =
     # The journal's lock: not under a process that is at work.
     with open_journal(place) as journal:
         if journal.fact(OVER) is not None:
+            # Peers that are late can then no longer finish the run.
             journal.note(PARTED, b"")
             journal.forget()
             line = (

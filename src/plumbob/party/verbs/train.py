@@ -152,12 +152,6 @@ def take_part(
     return folder.record()
 
 
-def give_up_the_late(journal: SqliteJournal) -> None:
-    """Erase what is kept for late peers: results stay here, but those peers can no longer finish the run."""
-    journal.note(PARTED, b"")
-    journal.forget()
-
-
 def _follow(status: Status, progress: AfterStep | None) -> AfterStep:
     def follow(batch: Batch, steps: int) -> None:
         status.step, status.steps = batch.step, steps
