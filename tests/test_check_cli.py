@@ -159,7 +159,7 @@ def test_bytes_of_lattices_are_exact_but_for_repeated_tests() -> None:
     counted = sum(one.times * (HEADER.size + one.size) for one in sent_in_a_run(plan, 40, signed=False))
     repeated = sent - counted
     # Opened weights: three signatures each way.
-    assert estimate(plan, rows=40).bytes_sent == counted + 6 * (HEADER.size + seal_bytes(2))
+    assert estimate(plan.replace(rows=40)).bytes_sent == counted + 6 * (HEADER.size + seal_bytes(2))
     assert 0 <= repeated < 8 * 2 * sets.SLOTS.polynomial_bytes
 
 

@@ -84,11 +84,11 @@ class Estimate:
     """How many passes there are, on how many rows, in words."""
 
 
-def estimate(plan: Plan, rows: int | None = None) -> Estimate:
+def estimate(plan: Plan) -> Estimate:
     """Estimate the cost of a `shares` plan; PlanError for any other."""
     if not plan.kind.has_lattices:
         raise PlanError(f'--estimate: expected protocol = "shares", got "{plan.protocol}"; leave --estimate out')
-    figures = figures_of(plan, rows)
+    figures = figures_of(plan)
     shape, sent, data = RunShape(plan, figures.rows), total_bytes(plan, figures.rows), data_bytes(figures)
     threads, path = cores(), SECONDS[available_paths()[0]]
     setup = setup_work(shape, path) / threads

@@ -98,10 +98,10 @@ class SpendingLedger:
             )
             return after
 
-    def spent(self, ids: Sequence[str], delta: float = USUAL_DELTA) -> RowSpending:
-        """The spending of the most used of these rows: the one with the largest epsilon at this delta."""
+    def spent(self, ids: Sequence[str]) -> RowSpending:
+        """The spending of the most used of these rows: the one with the largest epsilon at the usual delta."""
         with self._open() as database:
-            return _most(self._spendings(database, ids), delta)
+            return _most(self._spendings(database, ids), USUAL_DELTA)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

@@ -17,6 +17,8 @@ from plumbob.plan import PARTY_NAME, suggestion
 
 SETTINGS_FILE = "party.toml"
 ANYWHERE = ("0.0.0.0:", "[::]:")  # No place that a peer could dial.
+READING = {name: name for name in ("columns", "drop", "category", "positive", "weight")} | {"na": "gaps"}
+"""The settings that say how columns are read, and what a table's reader calls each."""
 HEAD = "# This party's own settings. Nothing here is sent to a peer, but for `address` in an invitation.\n"
 
 
@@ -95,14 +97,8 @@ class HomeSettings(msgspec.Struct, frozen=True):
     @property
     def reading(self) -> ColumnChoices:
         """How the table's columns are read."""
-        return ColumnChoices(
-            columns=self.columns or None,
-            drop=self.drop,
-            category=self.category,
-            gaps=self.na,
-            positive=self.positive or None,
-            weight=self.weight or None,
-        )
+        choices: dict[str, Any] = {choice: getattr(self, name) for name, choice in READING.items()}
+        return ColumnChoices(**{choice: value for choice, value in choices.items() if value})
 
     @property
     def dialled_at(self) -> str:
@@ -114,15 +110,8 @@ class HomeSettings(msgspec.Struct, frozen=True):
 
     def with_reading(self, choices: ColumnChoices) -> Self:
         """The settings with what is said here about columns; what is not said stays."""
-        said = {
-            "columns": choices.columns,
-            "drop": choices.drop,
-            "category": choices.category,
-            "na": choices.gaps,
-            "positive": choices.positive,
-            "weight": choices.weight,
-        }
-        return msgspec.structs.replace(self, **{name: value for name, value in said.items() if value})
+        values = {name: getattr(choices, choice) for name, choice in READING.items()}
+        return msgspec.structs.replace(self, **{name: value for name, value in values.items() if value})
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
