@@ -142,7 +142,7 @@ def offer_in_words(plan: Plan, rows: int) -> str:
 
 def rows_in_words(plan: Plan, rows: int) -> Iterator[str]:
     """A warning where this party's table has more rows to train on than `shares` can run this plan with."""
-    if plan.kind.has_lattices and rows > (most := RunShape(plan, rows).most_rows_proved):
+    if rows > (most := RunShape(plan, rows).most_rows_proved):
         yield (
             f"WARNING: this plan trains on at most {most:,} rows, and this table has {rows:,}. If more than {most:,} "
             "are in common, plumbob party sign refuses the plan; fewer columns (--bins 0) or no --l2 allow more rows"

@@ -1,6 +1,5 @@
 """`party init / renew / invite / join`: an organisation's identity, and its peers."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -58,12 +57,9 @@ def init(
     folder, table = folder_of(home), _own_table(settings)
     summary, drafted = _summary(table)
     predicted = None if table is None else _label(settings, table)
-    if settings.data and not Path(settings.data).is_file():
-        raise SettingsError(
-            f"{settings.data}: there is no such file; nothing was set up. Correct --data, or leave it out"
-        )
     made = Home.create(folder, settings, days, new_passphrase() if passphrase else "")
-    missing = list(_missing(settings))
+    is_nowhere = bool(settings.listen) and not settings.dialled_at
+    missing = [f"peers cannot know where to dial: {OWN_ADDRESS}"] if is_nowhere else []
     lines = [
         f"{name} is set up in {folder}; its settings are in {folder / SETTINGS_FILE}",
         *missing,
@@ -93,14 +89,8 @@ def _summary(table: Table | None) -> tuple[TableSummary | None, str]:
         return None, ""
     keys, drafted = suggested_keys({}, sizes_of([table], {}))
     choices = EncodingChoices(keys["bins"])
-    told = "" if drafted is None else f"{drafted.sentence} With the peers' tables `party propose` may choose another."
-    return summarise(table, choices, has_ends=True), told
-
-
-def _missing(settings: HomeSettings) -> Iterator[str]:
-    """Sentences on what this party will need before it can run anything."""
-    if settings.listen and not settings.dialled_at:
-        yield f"peers cannot know where to dial: {OWN_ADDRESS}"
+    why = "" if drafted is None else f"{drafted.sentence} With the peers' tables `party propose` may choose another."
+    return summarise(table, choices, has_ends=True), why
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,9 +111,13 @@ class Label:
 
 
 def _own_table(settings: HomeSettings) -> Table | None:
-    """The table, if it is there; raises DataError with what to do where it cannot be read."""
-    if not settings.data or not Path(settings.data).is_file():
+    """The table, if one is named; raises SettingsError or DataError with what to do where it cannot be read."""
+    if not settings.data:
         return None
+    if not Path(settings.data).is_file():
+        raise SettingsError(
+            f"{settings.data}: there is no such file; nothing was set up. Correct --data, or leave it out"
+        )
     return read_table(Path(settings.data), settings.id, settings.label or None, choices=settings.reading)
 
 
