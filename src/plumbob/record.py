@@ -4,6 +4,7 @@ It holds no features, no labels, no keys and, but for the model's weights, nothi
 """
 
 import json
+import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -16,6 +17,7 @@ from plumbob.errors import DataError, PlanError
 from plumbob.plan import PROTOCOLS, Plan
 
 FORMAT = 3
+ALONE = threading.Lock()  # Two threads that teach msgspec one class at once end the process.
 FINISHED = "finished"
 ONLY_IN_MEMORY = {"transcripts", "parsed_plan"}
 VERDICTS = ("leaks", "degrades", "blocked")
@@ -178,7 +180,8 @@ class RunRecord:
         if not isinstance(stored, dict) or stored.get("format") != FORMAT:
             raise DataError(f"{source}: expected a run record of format {FORMAT}; was it written by another version?")
         try:
-            known = msgspec.structs.asdict(msgspec.convert(stored, _stored_form()))
+            with ALONE:
+                known = msgspec.structs.asdict(msgspec.convert(stored, _stored_form()))
             record = cls(**known, parsed_plan=_parse_plan(stored["plan"], source))
             is_same = json.loads(record.to_json()) == stored
         except (ValueError, msgspec.ValidationError) as error:

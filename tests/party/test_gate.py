@@ -27,11 +27,11 @@ from plumbob.lab.attacks.false_residual import FalseResidual, OffTheCircle
 from plumbob.lab.attacks.hooks import Hook
 from plumbob.party import gate, replay
 from plumbob.party.gate import Expected, reasons_to_wait, statement_file
+from plumbob.party.held_out import read_trained_rows
 from plumbob.party.home import Home
 from plumbob.party.opened_evidence import OpenedEvidence
 from plumbob.party.rows import keep_common_rows
 from plumbob.party.runs import finished_run
-from plumbob.party.scores import read_trained_rows
 from plumbob.party.sealing import PUBLIC_FILE, AuditorKeys
 from plumbob.party.statements import FORMAT, SignedStatement, sign_statement, write_statement
 from plumbob.party.verbs import serve

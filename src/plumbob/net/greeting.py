@@ -55,12 +55,12 @@ def decode(data: Data, peer: str) -> Greeting:
     if len(body) > LARGEST_GREETING:
         raise RemoteProtocolError(f"{peer} greeted with {len(body)} bytes, expected at most {LARGEST_GREETING}")
     try:
-        version = msgspec.json.decode(body, type=_GreetingVersion, strict=True).version
+        version = _VERSIONS.decode(body).version
         if version != VERSION:
             raise RemoteProtocolError(
                 f"{peer} speaks version {version} of the protocol, we speak {VERSION}; install the same plumbob"
             )
-        greeting = msgspec.json.decode(body, type=Greeting, strict=True)
+        greeting = _GREETINGS.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RemoteProtocolError(f"{peer} greeted with something that is no greeting; compare versions") from error
     if head != HEAD:
@@ -109,3 +109,9 @@ class _GreetingVersion(msgspec.Struct):
     """The version of a greeting, read first: another version may have other fields."""
 
     version: int
+
+
+# msgspec learns a class when it is first used. Two threads that teach it one class at once end the process, and each
+# peer's connection has a thread: so it learns these here, where nobody else runs.
+_VERSIONS = msgspec.json.Decoder(_GreetingVersion)
+_GREETINGS = msgspec.json.Decoder(Greeting)

@@ -47,6 +47,10 @@ class SessionSeals(msgspec.Struct, forbid_unknown_fields=True):
             raise DataError(f"the signature of {party} that was kept of a session is damaged") from None
 
 
+STORED = msgspec.json.Decoder(SessionSeals)
+"""Made here, where no second thread is: two that make it at once would end the process."""
+
+
 @dataclass(frozen=True)
 class SealKeeper:
     """Keeps everybody's signatures in one session in a run's folder."""
@@ -78,7 +82,7 @@ def seals_in(run: Path, session: str) -> SessionSeals | None:
         return None
     file = _file(run, session)
     try:
-        kept = msgspec.json.decode(file.read_bytes(), type=SessionSeals)
+        kept = STORED.decode(file.read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -186,3 +186,8 @@ def _with_empty_matrix(part: ModelPart) -> ModelPart:
 
 def _array(kind: type, values: Any) -> NDArray[np.float64]:
     return np.array(values, dtype=np.float64)
+
+
+# msgspec learns a class when it is first used, and two threads that teach it one class at once end the process.
+# Here nobody else runs.
+msgspec.json.Decoder(ModelPart, dec_hook=_array)

@@ -11,7 +11,8 @@ from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinishe
 from plumbob.lab.simulate.files import load_new_rows
 from plumbob.model.links import log_odds
 from plumbob.net.identity import write_over
-from plumbob.party.scores import read_trained_rows, unusual_lines, write_scores
+from plumbob.party.held_out import read_trained_rows
+from plumbob.party.scores import unusual_lines, write_scores
 from plumbob.plan import Plan
 from plumbob.protocol.limits import most_scored_rows
 from plumbob.protocol.part import ModelPart

@@ -25,7 +25,7 @@ from plumbob.lab.simulate.training import JointModel, Run
 from plumbob.lab.transcript import Transcript
 from plumbob.model import metrics
 from plumbob.model.links import log_odds
-from plumbob.party.scores import keep_trained_rows
+from plumbob.party.held_out import keep_trained_rows
 from plumbob.plan import Plan
 from plumbob.plan.sigmoids import SIGMOIDS
 from plumbob.protocol.outcome import HELD_OUT, measure_quality
