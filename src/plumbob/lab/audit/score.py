@@ -325,7 +325,8 @@ def _why_values(
             f"The {claim.target} of {claim.against} do not vary in this run, so there is nothing to learn about them."
         )
     free = {"nothing": "", "sign": " up to one sign", "rotation": " up to a rotation"}[claim.left_open]
-    about = f"the {claim.target} of" if claim.column is None else "one column of"
+    whole = "the columns of" if claim.target == "features" else f"the {claim.target} of"
+    about = whole if claim.column is None else "one column of"
     about = f"{about} {claim.against}"
     explains = (
         f"The claim explains {rate:.3f} (R^2) of {about}{free}"
