@@ -515,6 +515,17 @@ def test_a_partial_audit_settles_nothing(cli: CommandLine, tmp_path: Path) -> No
     assert 'class="verdict blocked"' not in page
 
 
+def test_attacks_that_read_nothing_are_not_taken_for_safety(cli: CommandLine, runs: Path, tmp_path: Path) -> None:
+    """With `shares` nobody sees a gradient: it is said why no attack was run, and how to run those that apply."""
+    folder = tmp_path / "run"
+    shutil.copytree(runs / "shares", folder)
+    cli.read()
+    assert cli("audit", str(folder), "--only", "label-sign") == 4
+    printed = cli.out
+    assert "no attack was run: in this run nobody sees what the attacks named by --only read" in printed
+    assert printed.endswith("to run every attack, leave --only out\n")
+
+
 def audited(cli: CommandLine, *words: str) -> dict[str, Any]:
     """The JSON object of an audit, whatever it found."""
     cli.read()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from plumbob import party
-from plumbob.caller import QUIET
+from plumbob.caller import QUIET, Caller
 from plumbob.errors import DataError
 from plumbob.party import Home, Outcome
 from plumbob.party.verbs import serve as serving
@@ -30,12 +30,16 @@ def test_it_answers_twice(homes: tuple[Home, Home], tmp_path: Path, monkeypatch:
         lambda home: party.propose(home, files[home], bins=0, epochs=2, caller=QUIET),
         lambda home: party.propose(home, files[home], caller=QUIET),
     )
+    said: list[str] = []
     with pytest.raises(DataError, match="no finished run of this plan here; run: plumbob party train PLAN"):
-        party.serve(fund, files[fund], caller=QUIET)
+        party.serve(fund, files[fund], caller=Caller(said.append))
     together(homes, lambda home: party.align(home, files[home], caller=QUIET))
     for home in homes:
         party.sign(home, files[home], accept_cheating=True)
     together(homes, lambda home: party.train(home, files[home], caller=QUIET))
+    with pytest.raises(DataError, match="have not aligned their rows under the name june"):
+        party.serve(fund, files[fund], name="june", caller=Caller(said.append))
+    assert said == [], "nobody is ready who has nothing to answer with"
     served: list[Outcome] = []
     thread = threading.Thread(
         target=lambda: served.append(party.serve(fund, files[fund], sessions=2, caller=QUIET)), daemon=True

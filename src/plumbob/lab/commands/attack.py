@@ -127,7 +127,7 @@ def lines_of(findings: Findings, missing: Mapping[str, Sequence[str]], verbose: 
         *([cut_short_sentence(short)] if short else []),
     ]
     if not findings:
-        return ["no attack was run", *partial]
+        return ["no attack was run: in this run nobody sees what the attacks named by --only read", *partial]
     blocks = headlines(findings, findings.figures, is_partial=bool(left_out))
     if not verbose:
         return [*blocks.lines(), *partial]
@@ -138,6 +138,8 @@ def lines_of(findings: Findings, missing: Mapping[str, Sequence[str]], verbose: 
 
 def _more(findings: Findings, compared: Sequence[Agreement] = ()) -> str:
     """What shows the rest, and how many findings are not what the plan alone says."""
+    if not findings:
+        return "to run every attack, leave --only out"
     number = Counter(one.word for one in compared)
     counts = ", ".join(f"{number[word]} {beside}" for word, beside in BESIDE_CHECK.items() if number[word])
     shown = f"--verbose shows the {counted(len(findings), 'finding')} in full."

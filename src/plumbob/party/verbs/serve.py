@@ -15,7 +15,8 @@ from plumbob.errors import BudgetExceededError, CryptoError, DataError, Protocol
 from plumbob.party.home import GivenHome, Home
 from plumbob.party.joint_plan import GivenPlan, plan_of
 from plumbob.party.log import counts_in, facts_of, logged, logged_verb
-from plumbob.party.rows import check_list_name, list_names
+from plumbob.party.rows import check_list_name, common_rows, list_names
+from plumbob.party.runs import finished_run
 from plumbob.party.verbs.predict import answer_once, turn_away_until_replayed
 from plumbob.plan import Plan
 
@@ -42,6 +43,9 @@ def serve(
     _refuse_nothing_to_answer(opened, agreed)
     events, name, own = _events(caller.tell), check_list_name(name), opened.identity.name
     answered = rows = refused = 0
+    # A service that has nothing to answer with must not call itself ready.
+    finished_run(opened, agreed)
+    common_rows(opened, agreed, name)
     events(f"ready to answer the list {name}" if name else "ready to answer the list of training")
     if others := [other for other in list_names(opened, agreed) if other not in ("", name)]:
         listed = ", ".join(others)
