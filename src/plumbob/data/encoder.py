@@ -18,6 +18,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import msgspec
@@ -43,7 +44,7 @@ UNSEEN = -1
 """The slot of a row that has none: training saw nothing like it."""
 
 
-class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """One column as numbers: itself if it stands as it is, and a column of 0 and 1 for each slot but the reference."""
 
     name: str
@@ -202,15 +203,20 @@ class ColumnEncoder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         slots, start = self.slots(column), int(self.has_plain)
         if self.has_plain:
             out[:, 0] = column.numbers
-        # One place more: the reference has no column, and its rows stay 0.
-        place = np.delete(np.arange(self.count), self.reference) if self.count else np.zeros(0, dtype=np.intp)
-        column_of = np.full(self.count + 1, -1)
-        column_of[place] = np.arange(start, start + len(place))
-        found = column_of[slots]
+        found = self._column_of_slot[slots]
         out[:, start:] = 0.0
         rows = np.flatnonzero(found >= 0)
         out[rows, found[rows]] = 1.0
-        out[np.flatnonzero(slots == UNSEEN), start:] = np.array(self.shares)[place]
+        if (is_unseen := slots == UNSEEN).any():
+            out[is_unseen, start:] = np.array(self.shares)[self._column_of_slot[:-1] >= 0]
+
+    @cached_property
+    def _column_of_slot(self) -> Places:
+        """Each slot's encoded column, -1 for the reference; and at the end -1, for rows without a slot."""
+        columns = np.arange(self.count + 1) + self.has_plain
+        columns[self.reference + 1 :] -= 1
+        columns[[self.reference, -1]] = -1
+        return columns
 
     def unseen(self, column: Column) -> int:
         """How many rows hold a level or a gap that training never saw and that has no slot."""

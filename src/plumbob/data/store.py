@@ -16,7 +16,7 @@ MAPPED_FROM = 64 * 2**20
 """Bytes from which on an array lives in a file."""
 ROWS_AT_ONCE = 65_536
 """Rows of a table that are read at once."""
-NUMBERS_AT_ONCE = 2**16
+NUMBERS_AT_ONCE = 2**18
 """Numbers of a matrix that are worked on at once: few enough for a processor's cache and for memory that is reused."""
 
 
