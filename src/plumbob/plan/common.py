@@ -33,9 +33,7 @@ ROW_NOISE_MEANS = "rows: differential privacy for each person's whole row"
 TEST_SHARE_MEANS = "share of the rows that judge the model instead of training it, chosen by a keyed hash of the id"
 BINS_MEAN = "bins per numeric column, beside the column itself; text and gaps get columns of their own in any case"
 OPEN = OPENING(
-    "never: weights stay shared, scores are computed together; own: each party gets its own weights",
-    "never own",
-    usually="never",
+    "never: weights stay shared, scores are computed together; own: each party gets its own weights", "never own"
 )
 
 

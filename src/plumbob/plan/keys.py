@@ -37,18 +37,16 @@ def key(
     meaning: str,
     choices: str = "",
     *,
-    usually: Any = None,
     also: Sequence[str] = (),
     **limits: Any,
 ) -> Meta:
     """What is known about a key: its section, its meaning, and its limits (`ge`, `gt`, `le`, `lt`) or choices.
 
-    `usually` is the value in `shares` of a key whose default depends on the protocol. `also` are further choices, which
-    no file and no flag may name.
+    `also` are further choices, which no file and no flag may name.
     """
     if "ge" in limits and "lt" not in limits:
         limits.setdefault("le", LARGEST_WHOLE)
-    known = {"section": section, "choices": tuple(choices.split()), "usually": usually, "also": tuple(also)}
+    known = {"section": section, "choices": tuple(choices.split()), "also": tuple(also)}
     return Meta(description=meaning, extra=known, **limits)
 
 
@@ -67,13 +65,10 @@ class SettingKey:
     is_study: bool = False  # a study's, which no plan of parties has
 
     @classmethod
-    def of(cls, name: str, default: Any, annotation: Any, is_study: bool = False) -> Self:
+    def of(cls, name: str, default: Any, annotation: Any, is_fitted: bool = False, is_study: bool = False) -> Self:
         """The key that an annotated field describes."""
         meta = next(item for item in get_args(annotation)[1:] if isinstance(item, Meta))
-        known = dict(meta.extra or {})
-        usually, is_fitted = known.pop("usually"), default is BY_PROTOCOL
-        usual = usually if is_fitted else default
-        return cls(name, usual, annotation, meta, **known, is_fitted=is_fitted, is_study=is_study)
+        return cls(name, default, annotation, meta, **meta.extra or {}, is_fitted=is_fitted, is_study=is_study)
 
     @property
     def meaning(self) -> str:
@@ -132,10 +127,19 @@ class SettingKey:
 
 
 @cache
-def keys_of(struct: type[Struct], of_parties: frozenset[str] = frozenset()) -> tuple[SettingKey, ...]:
-    """The keys of a struct, in the order of the file; those that are none of the parties' are a study's."""
+def keys_of(struct: type[Struct], of_parties: Struct | None = None) -> tuple[SettingKey, ...]:
+    """The keys of a struct, in the order of the file.
+
+    Those that a plan of parties does not have are a study's; what it has, or fixes, is the default in `shares`.
+    """
     keys = [
-        SettingKey.of(field.name, field.default, field.type, bool(of_parties) and field.name not in of_parties)
+        SettingKey.of(
+            field.name,
+            getattr(of_parties, field.name) if field.default is BY_PROTOCOL else field.default,
+            field.type,
+            is_fitted=field.default is BY_PROTOCOL,
+            is_study=of_parties is not None and field.name not in of_parties.__struct_fields__,
+        )
         for field in msgspec.structs.fields(struct)
         if get_origin(field.type) is Annotated
     ]

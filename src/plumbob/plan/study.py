@@ -41,7 +41,7 @@ class StudyKeys(Common, frozen=True, kw_only=True):
 
     scale: Annotated[
         str,
-        DATA("how each party scales its own columns, by its own rows", "whitened standard none", usually="whitened"),
+        DATA("how each party scales its own columns, by its own rows", "whitened standard none"),
     ] = BY_PROTOCOL
 
     sigmoid: Annotated[
@@ -49,27 +49,23 @@ class StudyKeys(Common, frozen=True, kw_only=True):
         MODEL(
             "approximation of the sigmoid; fourier in shares and clear, taylor in all but shares, others in clear",
             " ".join(SIGMOIDS),
-            usually="fourier",
         ),
     ] = BY_PROTOCOL
     start: Annotated[str, MODEL("starting weights", "zero xavier kaiming small normal")] = "zero"
     batch_size: Annotated[
         int,
-        MODEL(
-            "rows per batch, where batches are not full; with clear, it asks for reshuffled batches", ge=1, usually=256
-        ),
+        MODEL("rows per batch, where batches are not full; with clear, it asks for reshuffled batches", ge=1),
     ] = BY_PROTOCOL
     batches: Annotated[
         str,
         MODEL(
             "all rows at once, reshuffled for each epoch, which leaks most outside shares, or fixed",
             "full reshuffled fixed",
-            usually="full",
         ),
     ] = BY_PROTOCOL
     momentum: Annotated[
         float,
-        MODEL("momentum, 0 to 0.5; in shares, more than 30 epochs need l2 = 0.01 or more", ge=0, le=0.5, usually=0.5),
+        MODEL("momentum, 0 to 0.5; in shares, more than 30 epochs need l2 = 0.01 or more", ge=0, le=0.5),
     ] = BY_PROTOCOL
     learning_rate: Annotated[
         float,
@@ -78,7 +74,6 @@ class StudyKeys(Common, frozen=True, kw_only=True):
             "linearly",
             ge=0,
             le=LARGEST_FIGURE,
-            usually=0.0,
         ),
     ] = BY_PROTOCOL
     intercept: Annotated[bool, MODEL("whether an intercept is trained")] = True
@@ -128,7 +123,7 @@ class StudyKeys(Common, frozen=True, kw_only=True):
             "packed paper",
         ),
     ] = "packed"
-    feature_bits: Annotated[int, STUDY("fraction bits of features", ge=1, le=40, usually=13)] = BY_PROTOCOL
+    feature_bits: Annotated[int, STUDY("fraction bits of features", ge=1, le=40)] = BY_PROTOCOL
     residual_bits: Annotated[int, STUDY("fraction bits of residuals", ge=1, le=40)] = 20
     unmasked_gradients_for_the_arbiter: Annotated[bool, STUDY("whether gradients go to the arbiter without masks")] = (
         False
@@ -195,7 +190,7 @@ class Study(StudyKeys, Plan, frozen=True, kw_only=True):
         return (*Plan.keys(), *(key for key in KEYS if key.name == "seed" and self.seed))
 
 
-KEYS = keys_of(StudyKeys, frozenset(Common.__struct_fields__))
+KEYS = keys_of(StudyKeys, Common(parties=()))
 """The keys of every plan: those of parties, and a study's."""
 
 
