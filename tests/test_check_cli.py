@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,7 @@ SAMPLES = Path(__file__).parent.parent / "examples" / "moving-in"
 LEAKY = ["--rows", "27000", "--features", "11,12", "--batch-size", "64", "--epochs", "30", "--protocol", "exchange"]
 SPLIT = {"features": (11, 12), "rows": 27_000}
 FIELDS = {"attack", "by", "against", "target", "verdict", "why", "reference", "fix", "rate", "baseline", "interval"}
-TINY = [
-    "--features",
-    "15,15",
-    "--set",
-    "key_bits=512",
-    "--set",
-    "test_only_keys=true",
-    "--epochs",
-    "1",
-    "--data",
-    "breast-cancer",
-]
+TINY = shlex.split("--features 15,15 --set key_bits=512 --set test_only_keys=true --epochs 1 --data breast-cancer")
 
 
 # Check.

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -31,18 +32,7 @@ from tests.command_line import CommandLine, call
 HEAVY = {"cryptography", "gmpy2", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sklearn"}
 RESULT = {"out": "demo", "joint": 0.75, "lines": ["one  line [as it is]", "x" * 200]}
 
-TINY = [
-    "--features",
-    "15,15",
-    "--batch-size",
-    "128",
-    "--epochs",
-    "2",
-    "--set",
-    "key_bits=512",
-    "--set",
-    "test_only_keys=true",
-]
+TINY = shlex.split("--features 15,15 --batch-size 128 --epochs 2 --set key_bits=512 --set test_only_keys=true")
 SHARES = [*TINY[:2], "--epochs", "2", "--protocol", "shares"]
 """The same of `shares`, which has no keys and batches to choose."""
 VERBS = [
@@ -178,19 +168,8 @@ def test_start_up_is_light() -> None:
 def test_plan_new_reads_back(cli: CommandLine, tmp_path: Path) -> None:
     """What `plan new` writes is the plan that its flags describe, and `hash` and `show` agree on it."""
     file = tmp_path / "deep" / "joint.toml"
-    flags = [
-        "--names",
-        "bank,fund",
-        "--protocol",
-        "exchange",
-        "--set",
-        "intercept=false",
-        "--set",
-        "heuristic={ T = 5 }",
-        "--l2",
-        "0.5",
-    ]
-    made = cli.answer("plan", "new", "--out", str(file), *flags)
+    words = "--names bank,fund --protocol exchange --set intercept=false --set 'heuristic={ T = 5 }' --l2 0.5"
+    made = cli.answer("plan", "new", "--out", str(file), *shlex.split(words))
     plan = Plan.load(file)
     assert [party.name for party in plan.learners] == ["bank", "fund"]
     assert (plan.protocol, plan.intercept, plan.heuristic.T, plan.l2) == ("exchange", False, 5, 0.5)
@@ -446,6 +425,8 @@ def toy_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 AUDIT = ["audit", *TINY, "--protocol", "clear", "--data", "breast-cancer", "--set", "learning_rate=0.01"]
+# With a seed: one batch order in many lets even this noise be averaged by luck.
+NOISE = shlex.split("--noise std --set noise_std=50 --set row_norm=1 --set seed=3")
 
 
 @pytest.mark.usefixtures("toy_attacks")
@@ -471,20 +452,7 @@ def test_audit_of_a_plan_that_leaks(cli: CommandLine, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("toy_attacks")
 def test_audit_of_a_plan_that_holds(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 0; for people, theory stands beside practice."""
-    # With a seed: one batch order in many lets even this noise be averaged by luck.
-    noise = [
-        "--noise",
-        "std",
-        "--set",
-        "noise_std=50",
-        "--set",
-        "row_norm=1",
-        "--set",
-        "seed=3",
-        "--out",
-        str(tmp_path),
-    ]
-    assert cli(*AUDIT, *noise, "--verbose") == 0
+    assert cli(*AUDIT, *NOISE, "--out", str(tmp_path), "--verbose") == 0
     printed = cli.read()
     assert "label-toy by features" in printed.err
     assert "theory beside practice" in printed.out
@@ -495,19 +463,7 @@ def test_audit_of_a_plan_that_holds(cli: CommandLine, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("toy_attacks")
 def test_a_partial_audit_settles_nothing(cli: CommandLine, tmp_path: Path) -> None:
     """Exit code 4 where nothing leaks, the attacks that were not run by name, and no green verdict on the page."""
-    noise = [
-        "--noise",
-        "std",
-        "--set",
-        "noise_std=50",
-        "--set",
-        "row_norm=1",
-        "--set",
-        "seed=3",
-        "--out",
-        str(tmp_path),
-    ]
-    assert cli(*AUDIT, *noise, "--only", "label-toy") == 4
+    assert cli(*AUDIT, *NOISE, "--out", str(tmp_path), "--only", "label-toy") == 4
     assert "These attacks were not run: label-other" in cli.out
     page = (tmp_path / "report.html").read_text()
     assert "This audit is partial" in page
