@@ -24,7 +24,6 @@ from plumbob.cli.options import (
     TableFlags,
     command,
     group_of,
-    id_columns,
     plan_from,
 )
 
@@ -68,6 +67,7 @@ class TrainingFlags(FlagGroup):
     ) -> "TrainingHere":
         """The training that is asked for: by the plan that is named, or by one that is drafted from the data."""
         from plumbob.lab.commands import TrainingHere
+        from plumbob.lab.simulate.id_columns import id_columns
 
         refuse_nameless([*sources, *paths])
         file = one_plan(paths)
@@ -224,6 +224,7 @@ def predict(
     refuse_nameless([*sources, *folders])
     folder = one_run(folders)
     from plumbob.lab.commands.predict import predict
+    from plumbob.lab.simulate.id_columns import id_columns
 
     ids = id_columns(id)
     return Outcome(predict(folder, sources, out=out, ids=ids, gaps=gaps or (), is_strict=strict, data_dir=data_dir))

@@ -20,14 +20,13 @@ import typer
 from rich.console import Console
 
 from plumbob.caller import Caller, Outcome, Result
-from plumbob.errors import ROOM_ADVICE, DataError, PlanError, PlumbobError
+from plumbob.errors import ROOM_ADVICE, PlanError, PlumbobError
 from plumbob.extras import named_extras
 from plumbob.plan import PARTY_KEYS, Plan, SettingKey
 from plumbob.terminal import StatusLine, complain, print_line, print_progress
 
 if TYPE_CHECKING:
     from plumbob.data import ColumnChoices
-    from plumbob.data.ids import IdColumns
 
 INTERRUPTED = 130  # As a shell has it: 128 and the signal's number.
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -434,21 +433,3 @@ StrictRows = Annotated[
         "--strict", help="Refuse rows with a level or a gap that training did not have (default: count them)."
     ),
 ]
-
-
-def id_columns(words: list[str] | None) -> "IdColumns":
-    """The id columns from `--id`: one name for every file, or one for each party; None where nothing was said."""
-    if not words:
-        return None
-    if not any("=" in word for word in words):
-        # As with any flag that is given twice, the last one counts.
-        return words[-1]
-    columns: dict[str, str] = {}
-    for word in words:
-        party, _, column = word.partition("=")
-        if not party or not column:
-            raise DataError(f"--id {word}: expected one COLUMN for all files, or PARTY=COLUMN for each party")
-        if party in columns:
-            raise DataError(f"--id {word}: a second id column for {party}; expected one")
-        columns[party] = column
-    return columns

@@ -6,9 +6,8 @@ Unicode NFC, blanks around it stripped; nothing else. Upper and lower case, lead
 
 import hashlib
 import operator
-import re
 import struct
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from unicodedata import is_normalized, normalize
 
@@ -23,38 +22,6 @@ HEAD = struct.Struct("<HI")
 IDS_AT_ONCE = 1 << 16
 USUAL_OVERLAP = 0.9
 """The share of the smaller table's rows; where fewer are in common, somebody asks how ids are written."""
-NAMED_LIKE_AN_ID = re.compile(
-    r"(?i:(^|[_\W])(id|key|uuid|guid|nr|no|number)$|^(client|customer|patient|person|member|user|account|case)$)"
-    r"|[a-z](ID|Id)$"
-)
-
-
-IdColumns = str | Mapping[str, str] | None
-"""The column with the ids: one name for every party's file, or each party's own; None where nobody said anything, which
-is enough for one table only."""
-
-
-def id_column_of(columns: IdColumns, party: str) -> str | None:
-    """The name of the id column in this party's file."""
-    if isinstance(columns, Mapping):
-        return columns.get(party)
-    return columns if isinstance(columns, str) else None
-
-
-def refuse_other_parties(columns: IdColumns, parties: Collection[str]) -> None:
-    """Refuse id columns by party unless exactly the parties are named."""
-    if not isinstance(columns, Mapping):
-        return
-    if strangers := [party for party in columns if party not in parties]:
-        named = f"--id {strangers[0]}={columns[strangers[0]]}"
-        raise DataError(f"{named}: no party {strangers[0]!r} has a file here, only {', '.join(parties)}")
-    if absent := [party for party in parties if party not in columns]:
-        raise DataError(f"no id column for {', '.join(absent)}; add --id {absent[0]}=COLUMN")
-
-
-def is_named_like_an_id(name: str) -> bool:
-    """Whether a column's name says that it identifies rows, or whom a row is about."""
-    return NAMED_LIKE_AN_ID.search(name) is not None
 
 
 def canonical(identity: str) -> str:

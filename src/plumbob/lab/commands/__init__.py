@@ -9,7 +9,7 @@ from plumbob.plan import Plan
 
 if TYPE_CHECKING:
     from plumbob.data import ColumnChoices
-    from plumbob.data.ids import IdColumns
+    from plumbob.lab.simulate.id_columns import IdColumns
 
 
 @dataclass(frozen=True)

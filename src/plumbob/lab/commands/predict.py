@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from plumbob.caller import Result
-from plumbob.data.ids import IdColumns
 from plumbob.errors import BudgetExceededError, DataError
 from plumbob.lab.simulate import JointModel
 from plumbob.lab.simulate.export import ScorecardScale, export, refuse_unfinished
 from plumbob.lab.simulate.files import load_new_rows
+from plumbob.lab.simulate.id_columns import IdColumns
 from plumbob.model.links import log_odds
 from plumbob.net.identity import write_over
 from plumbob.party.held_out import read_trained_rows

@@ -25,18 +25,12 @@ from plumbob.data import (
 )
 from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
 from plumbob.data.frames import NO_ROWS
-from plumbob.data.ids import (
-    USUAL_OVERLAP,
-    IdColumns,
-    id_column_of,
-    ids_in_words,
-    is_named_like_an_id,
-    refuse_other_parties,
-)
+from plumbob.data.ids import USUAL_OVERLAP, ids_in_words
 from plumbob.data.same_rows import remarks_on_ids
 from plumbob.data.summary import TableSummary, sizes_of, summarise
 from plumbob.errors import DataError
 from plumbob.lab import datasets
+from plumbob.lab.simulate.id_columns import IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties
 from plumbob.lab.simulate.training import JointModel
 from plumbob.plan import Plan, suggestion
 from plumbob.plan.encodings import DraftedEncoding, suggested_keys
