@@ -44,6 +44,8 @@ def test_the_price_stands_beside_the_promise() -> None:
     assert "expected to cost 0.002 of AUC with 27,000 training rows and 20 passes" in cheap
     assert "hardly worth training for" in dear
     assert "hardly worth training for" not in cheap
+    assert "with fewer than 2,000 rows it can be several times as much" in dear
+    assert "several times" not in cheap
 
 
 def test_the_rule_s_passes_are_proposed() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from plumbob.data import Table
-from plumbob.data.encoder import FittedColumns, with_columns
+from plumbob.data.encoder import ColumnEncoder, FittedColumns, with_columns
 from plumbob.data.tables import Column
 from plumbob.errors import DataError
 from plumbob.party.evidence import packed_table, unpacked_table
@@ -83,6 +83,33 @@ def test_each_field_of_a_table_has_a_domain(case: tuple[str, Plan, str, Callable
     """Outside it nothing is honest, whatever follows from the table."""
     _, plan, party, change, words = case
     assert words in impossible_in(plan, party, change(TABLES[party]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shares": (1.5, 0.5)},
+        {"shares": (-0.5, 0.5)},
+        {"shares": (math.nan, 0.5)},
+        {"shares": (0.5,)},
+        {"cuts": (2.0, 1.0), "shares": (0.2, 0.3, 0.5)},
+        {"cuts": (1.0, 1.0), "shares": (0.2, 0.3, 0.5)},
+        {"cuts": (math.nan,)},
+        {"mean": math.nan},
+        {"mean": math.inf},
+        {"factor": -1.0},
+        {"factor": math.inf},
+        {"factor": math.nan},
+    ],
+    ids=str,
+)
+def test_each_number_of_a_fitted_column_has_a_domain(change: dict[str, Any]) -> None:
+    """A column that no fit gives is not read from evidence: a slot with a share of 2 would count more than its rows."""
+    column = ColumnEncoder("age", cuts=(1.0,), has_plain=True, shares=(0.5, 0.5), mean=1.0, factor=2.0)
+    # As it is read from a file: JSON and MessagePack know these numbers, too.
+    stored = msgspec.msgpack.encode({**msgspec.to_builtins(column), **change})
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.msgpack.decode(stored, type=ColumnEncoder)
 
 
 def test_what_a_reader_makes_is_possible() -> None:

@@ -8,7 +8,7 @@ from plumbob.checking.study import label_cost, noise_std
 from plumbob.counting import percent
 from plumbob.plan import Plan
 from plumbob.plan.mistakes import delta_mistake
-from plumbob.privacy.price import BEARABLE, NoisePrice
+from plumbob.privacy.price import BEARABLE, TOO_FEW_ROWS, NoisePrice
 from plumbob.privacy.rows import RowCost, coin_flip_bound, failures_in_delta, odds_factor, row_rule
 from plumbob.protocol.row_cost import norms
 from plumbob.protocol.row_noise import kept_cost, promised_cost
@@ -149,16 +149,17 @@ def price_notes(plan: Plan, rows: int) -> Iterator[str]:
 
 def price_in_words(price: NoisePrice, rows: int, passes: int) -> str:
     """The price of noise for whole rows, its range, and what it depends on."""
+    doubt = f"; with fewer than {TOO_FEW_ROWS:,} rows it can be several times as much" if rows < TOO_FEW_ROWS else ""
     return (
         f"{loss_in_words(price.expected)} of AUC with {rows:,} training rows and {passes} passes"
-        f" ({range_in_words(price)}), against the same plan without noise. That it has fewer bins than a plan without"
-        " noise costs more where columns do not act evenly, and no plan tells how much"
+        f" ({range_in_words(price)}{doubt}), against the same plan without noise. That it has fewer bins than a plan"
+        " without noise costs more where columns do not act evenly, and no plan tells how much"
     )
 
 
 def range_in_words(price: NoisePrice) -> str:
     """The range of a price, in words."""
-    return f"{price.low:.3f} to {price.high:.3f} on nine of ten tables"
+    return f"{price.low:.3f} to {price.high:.3f} on most tables"
 
 
 def _not_covered(plan: Plan) -> Iterator[str]:

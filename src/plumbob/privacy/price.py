@@ -17,17 +17,19 @@ SLOPE_WITH_BINS = 1.0
 MOST = 0.25
 """What the loss approaches where noise drowns the model."""
 LIKELY = (0.5, 2.0)
-"""The loss lies between these multiples of the price on nine of ten tables."""
+"""The loss lies between these multiples of the price on most tables: docs/privacy.md says on how many."""
 USUAL_AUC = 0.8
 BEARABLE = 0.03
 """The largest loss of AUC that is told as a figure; beyond it, noise is only said to cost more."""
 SMALL = 0.003
 """How far a small loss may be off in addition."""
+TOO_FEW_ROWS = 2000
+"""With fewer, a column's noisy range may lie far beyond its values, and the loss be several times the price."""
 
 
 @dataclass(frozen=True)
 class NoisePrice:
-    """The AUC that noise costs against the same run without it, and the range on nine of ten tables."""
+    """The AUC that noise costs against the same run without it, and the range on most tables."""
 
     expected: float
     low: float
