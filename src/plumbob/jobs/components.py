@@ -199,7 +199,7 @@ _ENCRYPTED_1 = {
 _OTHER_ARBITER = "let an organisation be arbiter that is neither guest nor host"
 _WITHOUT_ARBITER = "which has no arbiter and shows no gradients"
 _SHARED_1 = f"HeteroSSHELR with reveal_every_iter off (1.7 and later), {_WITHOUT_ARBITER}"
-_SHARED_2 = f"SSHELR with early_stop diff, {_WITHOUT_ARBITER}"
+_SHARED_2 = f"SSHELR with early_stop diff, {_WITHOUT_ARBITER}, but keys of 1,024 bits"
 _HIDDEN_WEIGHTS = "reveal_strategy: encrypted_reveal_in_host, so that the host never holds its weights in the clear"
 _LR_PARAM = "python/federatedml/param/logistic_regression_param.py"
 _SSHE_PARAM = "python/federatedml/param/hetero_sshe_lr_param.py"
@@ -291,7 +291,6 @@ SSHE_LR = Component(
     ),
     _sshe,
     {
-        "keys": "SSHELR takes no key length; CoordinatedLR has he_param.key_length",
         "gradients": "set early_stop to diff or abs, and reveal_every_epoch to false",
     },
     _HARMLESS,

@@ -51,8 +51,8 @@ def judge(job: Job, plan: Plan, positives: float | None = None) -> Findings:
 def advice(job: Job, protocol: str, attack: str, stage: str = "training") -> str:
     """How to stop an attack in the other system; where no setting helps, as against what scores tell: move the job."""
     general = ["gradients", ""] if PROTOCOLS[protocol].shows_gradients else [""]
-    # Hiding gradients stops neither what is read from scores nor what weights say at the end.
-    is_stopped_by_hiding = stage == "training" and attack not in (CHOSEN_LABELS, OWN_WEIGHTS)
+    # Hiding gradients stops neither what is read from scores or weights at the end, nor whoever breaks a short key.
+    is_stopped_by_hiding = stage == "training" and attack not in (CHOSEN_LABELS, OWN_WEIGHTS, KEYS_ATTACK)
     names = [attack, *(general if is_stopped_by_hiding else [])]
     moving = f"plumbob plan new --from-{job.system.lower()} FILE"
     otherwise = f"{job.system} has no setting against it; move the job: {moving}"
