@@ -8,6 +8,7 @@ own environments, and the figures of docs/check.md from benchmarks/check_grid.py
 import sys
 
 from benchmarks import alignment, lattice, organisations, parties, quality
+from plumbob.errors import DataError
 
 TABLES = {
     "parties": parties.main,
@@ -24,7 +25,10 @@ def main(names: list[str]) -> None:
         sys.exit(f"there is no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
     for name in names or TABLES:
         print(f"\n{name}\n", flush=True)
-        TABLES[name]([])
+        try:
+            TABLES[name]([])
+        except DataError as error:
+            sys.exit(f"{name}: {error}")
 
 
 if __name__ == "__main__":
