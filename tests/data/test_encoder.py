@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.preprocessing import StandardScaler
 
-from plumbob.data import Encoder, table_from
-from plumbob.data.encoder import RareRows, fit_encoder
+from plumbob.data import table_from
+from plumbob.data.encoder import Encoder, RareRows, fit_encoder
 from plumbob.data.whitening import CLIP
 from plumbob.errors import DataError
 from plumbob.plan import PAPER, Plan

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.data import canonical, canonical_ids, table_from
-from plumbob.data.ids import PackedIds, hash_of_ids, ids_in_words
+from plumbob.data import table_from
+from plumbob.data.ids import PackedIds, canonical, canonical_ids, hash_of_ids, ids_in_words
 from plumbob.errors import DataError
 
 

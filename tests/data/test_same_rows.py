@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbob.data import align, column_counts, split_array, table_from
+from plumbob.data import split_array, table_from
+from plumbob.data.same_rows import align, column_counts
 from plumbob.errors import DataError
 
 id_lists = st.lists(st.integers(0, 30), unique=True, max_size=25)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from plumbob.data import Shard, build_shard, held_out_rows, split_array, store
-from plumbob.data.shards import clipped, rounded
+from plumbob.data import Shard, build_shard, split_array, store
+from plumbob.data.shards import clipped, held_out_rows, rounded
 from plumbob.errors import DataError
 from plumbob.plan import PAPER, Plan
 

@@ -16,7 +16,9 @@ import pytest
 
 from plumbob.crypto import Draws
 from plumbob.crypto.lattice import kernel as native
-from plumbob.data import Batch, Table, align, read_table, with_columns
+from plumbob.data import Batch, Table, read_table
+from plumbob.data.encoder import with_columns
+from plumbob.data.same_rows import align
 from plumbob.data.tables import Column
 from plumbob.errors import DataError, JournalError, PlumbobError, SettingsError
 from plumbob.net.identity import Identity

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbob.crypto import ristretto
-from plumbob.data import canonical
-from plumbob.data.ids import PackedIds
+from plumbob.data.ids import PackedIds, canonical
 from plumbob.errors import DataError, RemoteProtocolError
 from plumbob.plan import Plan
 from plumbob.protocol.alignment import DOMAIN, MOST_IDS, TERMS, Alignment, AlignmentParty, AlignmentTerms

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plumbob.data import Encoder, split_array
-from plumbob.data.encoder import ColumnEncoder
+from plumbob.data import split_array
+from plumbob.data.encoder import ColumnEncoder, Encoder
 from plumbob.errors import DataError
 from plumbob.protocol.part import ModelPart
 from tests.protocol.support import made_up, plan_for, tables_for, trained

@@ -14,8 +14,8 @@ from plumbob.checking.check import check
 from plumbob.checking.row_notes import noise_in_words
 from plumbob.crypto.lattice import local
 from plumbob.crypto.lattice.layout import ENTRY_BITS
-from plumbob.data import Shard, Table, build_shard, encoder, stream, table_from, with_columns
-from plumbob.data.encoder import encoded_width
+from plumbob.data import Shard, Table, build_shard, encoder, stream, table_from
+from plumbob.data.encoder import encoded_width, with_columns
 from plumbob.errors import BudgetExceededError, PlanError, PrivacyError
 from plumbob.lab.simulate import train
 from plumbob.lab.simulate.parties import party_at

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from plumbob.data import Table, read_table, with_columns
+from plumbob.data import Table, read_table
+from plumbob.data.encoder import with_columns
 from plumbob.data.tables import ColumnChoices
 from plumbob.errors import DataError
 from plumbob.net.identity import make_private_folder, write_over

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import Encoder, Shard, Table, store
-from plumbob.data.encoder import ALL_ROWS, Rows
+from plumbob.data import Shard, Table, store
+from plumbob.data.encoder import ALL_ROWS, Encoder, Rows
 from plumbob.data.whitening import Whitening, penalties_of
 from plumbob.errors import DataError
 from plumbob.plan import Party

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from plumbob.checking.study import feature_encoding
 from plumbob.crypto import Encoded, Encoding
 from plumbob.crypto.fixed_point import IntegerMatrix
-from plumbob.data import sampled_rows
+from plumbob.data.batching import sampled_rows
 from plumbob.lab.attacks.hooks import (
     Bare,
     Hook,

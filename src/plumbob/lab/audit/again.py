@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbob.arrays import Labels, Matrix, Vector
-from plumbob.data import Column, Shard, Table, build_shard
+from plumbob.data import Shard, Table, build_shard
+from plumbob.data.tables import Column
 from plumbob.errors import RemoteProtocolError
 from plumbob.lab.attacks import Claim, NotApplicable, View
 from plumbob.lab.attacks.hooks import Hook, hooked

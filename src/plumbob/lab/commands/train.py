@@ -20,8 +20,9 @@ from plumbob.checking.row_notes import noise_notes
 from plumbob.checking.rules.gradients import OWN_WEIGHTS
 from plumbob.checking.rules.keys import KEYS
 from plumbob.crypto import SYSTEM_RANDOMNESS
-from plumbob.data import Table, column_names
+from plumbob.data import Table
 from plumbob.data.summary import class_in_words
+from plumbob.data.table_files import column_names
 from plumbob.errors import DataError
 from plumbob.lab import datasets
 from plumbob.lab.commands import TrainingHere

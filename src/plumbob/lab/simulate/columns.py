@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from plumbob.arrays import Matrix, Vector
-from plumbob.data import ColumnChoices, Table, column_counts, table_from
+from plumbob.data import ColumnChoices, Table, table_from
+from plumbob.data.same_rows import column_counts
 from plumbob.errors import DataError
 from plumbob.plan import suggestion
 

@@ -12,22 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from plumbob.counting import counted
-from plumbob.data import (
-    Column,
-    ColumnChoices,
-    Table,
-    align,
-    column_names,
-    read_table,
-    steps_per_epoch,
-    store,
-    with_columns,
-)
-from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder
+from plumbob.data import ColumnChoices, Table, read_table, steps_per_epoch, store
+from plumbob.data.encoder import Encoder, RareRows, choices_of, encoded_width, fit_encoder, with_columns
 from plumbob.data.frames import NO_ROWS
 from plumbob.data.ids import USUAL_OVERLAP, ids_in_words
-from plumbob.data.same_rows import remarks_on_ids
+from plumbob.data.same_rows import align, remarks_on_ids
 from plumbob.data.summary import TableSummary, sizes_of, summarise
+from plumbob.data.table_files import column_names
+from plumbob.data.tables import Column
 from plumbob.errors import DataError
 from plumbob.lab import datasets
 from plumbob.lab.simulate.id_columns import IdColumns, id_column_of, is_named_like_an_id, refuse_other_parties

@@ -16,8 +16,9 @@ import numpy as np
 
 from plumbob.arrays import Matrix, Vector
 from plumbob.counting import decimal
-from plumbob.data import Table, batches, held_out_rows, store
+from plumbob.data import Table, batches, store
 from plumbob.data.encoder import ALL_ROWS, Rows, fit_encoder
+from plumbob.data.shards import held_out_rows
 from plumbob.data.whitening import CLIP
 from plumbob.lab import one_step
 from plumbob.lab.simulate.files import LoadedTables
