@@ -88,7 +88,7 @@ def test_crypto_needs_numpy_only() -> None:
 def test_a_name_that_is_imported_when_it_is_asked_for_is_no_module(face: Any) -> None:
     """A module that is imported would stand in the place of a function of the same name."""
     modules = {file.stem for file in Path(face.__file__).parent.glob("*.py")}
-    assert not modules & set(face._MODULE_OF)
+    assert not modules & set(face.__all__)
 
 
 @pytest.mark.parametrize(
