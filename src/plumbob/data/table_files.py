@@ -73,9 +73,8 @@ def column_names(path: str | Path) -> tuple[str, ...]:
 def _opened(file: Path) -> Iterator[Cells]:
     """The cells of a file, which are read when a column is asked for."""
     if not file.is_file():
-        raise DataError(
-            f"{file}: expected a file, this is a folder" if file.is_dir() else f"{file}: there is no such file"
-        )
+        found = "expected a file, this is a folder" if file.is_dir() else "there is no such file; check name and folder"
+        raise DataError(f"{file}: {found}")
     name = file.name.lower()
     if not name.endswith((*CSV_ENDINGS, *PARQUET_ENDINGS, *FEATHER_ENDINGS)):
         raise DataError(

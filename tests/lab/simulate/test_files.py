@@ -80,7 +80,7 @@ def test_files_are_aligned_by_id(files: list[str]) -> None:
         (["bank=a.csv", "found=b.csv"], "no party 'found'"),
         (["bank=a.csv", "fund"], "expected PARTY=FILE"),
         (["bank=", "fund=b.csv"], "expected PARTY=FILE"),
-        (["bank=nowhere.csv", "fund=b.csv"], "bank: nowhere.csv: there is no such file"),
+        (["bank=nowhere.csv", "fund=b.csv"], "bank: nowhere.csv: there is no such file; check name and folder"),
     ],
 )
 def test_wrong_words_are_refused(given: list[str], message: str) -> None:
