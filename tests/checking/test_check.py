@@ -58,7 +58,8 @@ def test_a_finding_says_whether_somebody_cheats(protocol: str) -> None:
     assert {one.assumes for one in findings} == ({"honest"} if protocol == "clear" else {"honest", "cheating"})
 
 
-UNFIXED = ("chosen-column",)
+UNFIXED = ("chosen-column", "prediction-equations")
+"""No key but fewer scored people stops what scores are for."""
 
 
 @pytest.mark.parametrize("protocol", ["clear", "exchange", "arbiter", "shares"])
@@ -168,7 +169,8 @@ JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, An
     "Corollary 3.2: determined residuals show scores; the label party's noise alone does not help features": [
         ("feature-geometry", SCORES, TWO, {"batch_size": 8}, LEAKS),
         ("feature-geometry", SCORES, TWO, {"batch_size": 16}, DEGRADES),
-        ("feature-geometry", SCORES, TWO, {"batch_size": 256}, BLOCKED),
+        ("feature-geometry", SCORES, TWO, {"batch_size": 256}, DEGRADES),
+        ("feature-geometry", SCORES, TWO, {"batch_size": 256, "epochs": 1}, BLOCKED),
         ("feature-geometry", SCORES, TWO, {"batch_size": 8, "noise": "sound", **CLIPPED}, LEAKS),
         ("feature-geometry", SCORES, TWO, {"batch_size": 8, "noise": "std", "noise_std": 10.0, **CLIPPED}, BLOCKED),
     ],
@@ -254,9 +256,9 @@ def test_opened_weights_leak_chosen_labels() -> None:
 
 
 def test_noise_for_rows_blocks_nobody_who_exceeds_its_norm() -> None:
-    """A small epsilon blocks whoever brings its own rows; whoever may choose them can go beyond the bound unnoticed."""
+    """A small epsilon hides labels, not what columns say in general; chosen rows go beyond the bound unnoticed."""
     plan = Plan.for_columns((8, 22), rows=455, open="own", noise="rows", epsilon=0.05)
-    assert labels(plan, "label-counts") == BLOCKED
+    assert labels(plan, "label-counts") == DEGRADES
     assert labels(plan, "label-chosen-rows") == DEGRADES
     assert ("label-chosen-rows", "features", "labels") not in verdicts(plan.replace(open="never"))
 
@@ -455,8 +457,8 @@ def test_what_stands_for_no_plan() -> None:
     [
         ({"batch_size": 12}, "feature-geometry", "Batches of 12 rows against its 11 columns fix no residual"),
         ({"batch_size": 11}, "feature-geometry", "Batches of 11 rows against its 11 columns fix every residual"),
-        ({"batch_size": 44}, "feature-geometry", "fix no residual in general"),
-        ({"batch_size": 45}, "feature-geometry", "determine no residual"),
+        ({"batch_size": 219, "epochs": 1}, "feature-geometry", "fix no residual in general"),
+        ({"batch_size": 220, "epochs": 1}, "feature-geometry", "1 visit fix hardly a residual"),
         ({"epochs": 12, "batch_size": 64}, "steering", "read 11 of the feature party's columns"),
         ({"epochs": 13, "batch_size": 64}, "steering", "read all 12 of the feature party's columns"),
     ],

@@ -44,20 +44,20 @@ class Boundary:
 
 TWO = (11, 12)
 BOUNDARIES = (
-    # What scores show: as many as there are columns, or one more; as many as unknown weights, or one fewer.
+    # What scores show: as many as there are columns, or one more; a share of the unknown weights; a peer's only column.
     Boundary("chosen-labels", TWO, 3200, {}, "most_rows", (12, 13)),
     Boundary("chosen-labels", TWO, 3200, {"noise": "rows", "delta": 1e-6}, "epsilon", (4.0, 4.01)),
     Boundary("false-residual", (2, 7), 3200, {"noise": "rows", "delta": 1e-6}, "most_rows", (7, 8)),
-    Boundary("prediction-equations", TWO, 3200, {}, "most_rows", (24, 23)),
-    Boundary("prediction-equations", TWO, 3200, EXCHANGE, "most_rows", (13, 12)),
+    Boundary("prediction-equations", (9, 10), 3200, {}, "most_rows", (1, 2)),
+    Boundary("prediction-equations", (11, 19), 3200, EXCHANGE, "most_rows", (1, 2)),
+    Boundary("prediction-equations", (11, 1), 3200, {}, "most_rows", (24, 23)),
     Boundary("prediction-equations", TWO, 3200, EXCHANGE, "split", ((11, 1), (11, 2))),
     # Opened weights: people that are few, noise and flips that are enough.
     Boundary("false-residual", TWO, 3200, {"open": "own"}, "split", ((2, 12), (1, 12))),
-    Boundary("label-counts", TWO, 3200, {"open": "own", "noise": "rows", "delta": 1e-6}, "epsilon", (0.1, 0.1002)),
     # One column: a second and a third visit, room in the longest batch, noise.
     Boundary("feature-single", (9, 1), 600, EXCHANGE | {"batch_size": 5}, "epochs", (3, 2)),
     Boundary("feature-single", (1, 22), 602, EXCHANGE | {"epochs": 5, "batch_size": 20}, "rows", (602, 603)),
-    Boundary("feature-single", (9, 1), 1000, EXCHANGE | {"epochs": 5}, "batch_size", (40, 41)),
+    Boundary("feature-single", (9, 1), 1000, EXCHANGE | {"epochs": 1}, "batch_size", (200, 199)),
     Boundary("feature-chain", (11, 1), 600, EXCHANGE | {"batch_size": 1}, "epochs", (2, 1)),
     # Scores and rotations.
     Boundary("feature-geometry", (20, 6), 600, EXCHANGE | {"batch_size": 5, "epochs": 56}, "split", ((20, 6), (20, 7))),
@@ -66,7 +66,7 @@ BOUNDARIES = (
     Boundary("feature-geometry", (20, 3), 601, EXCHANGE | {"batch_size": 20, "epochs": 30}, "rows", (601, 602)),
     Boundary("feature-geometry", (8, 3), 100, EXCHANGE | {"batch_size": 9, "epochs": 5}, "rows", (100, 101)),
     Boundary("feature-geometry", (9, 3), 28, EXCHANGE | {"batch_size": 9, "epochs": 5}, "rows", (28, 29)),
-    Boundary("feature-geometry", TWO, 3200, NOISY | {"batch_size": 8, "epochs": 5}, "noise_std", (3.0, 3.01)),
+    Boundary("feature-geometry", TWO, 3200, NOISY | {"batch_size": 8, "epochs": 4}, "noise_std", (6.0, 6.01)),
     # Labels: equations, of few columns and of many; noise that is left; a start that few steps mend.
     Boundary("label-stacked", (11, 7), 200, EXCHANGE | {"batches": "full", "epochs": 1}, "rows", (200, 201)),
     Boundary("label-stacked", TWO, 342, EXCHANGE | {"batches": "full", "epochs": 1}, "rows", (342, 343)),

@@ -99,16 +99,6 @@ THRESHOLDS = (
     Threshold(TOLERANCE, "label-average", DROWNED, lambda of: most_advantage(of, BY), "blocked", below="degrades"),
     Threshold(TOLERANCE, "own-weights", OPENED, surely_named, "degrades", below="leaks"),
     Threshold(
-        *(TOLERANCE, "own-weights", OPENED | {"noise": "rows", "delta": 1e-6, "epsilon": 0.1}),
-        *(lambda of: math.tanh(0.05), "blocked"),
-        below="degrades",
-    ),
-    Threshold(
-        *(TOLERANCE, "own-weights", EXCHANGE | {"label_flip_epsilon": 0.1}),
-        *(lambda of: 1.0 - 2.0 * of.flipped, "blocked"),
-        below="degrades",
-    ),
-    Threshold(
         *(TOLERANCE, "arbiter-key", ARBITER | {"noise_std": 3.0}),
         *(lambda of: decrypted(of).surely, "degrades"),
         below="leaks",

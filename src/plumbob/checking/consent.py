@@ -36,10 +36,11 @@ def refuse_leaks(
     """
     leaking = [] if is_accepted else refusing(check(plan, rows, positives=positives), but)
     if leaking:
+        remedy = as_flags(_remedy(leaking), plan)
+        stops = f"type {remedy} to stop it" if remedy else "no key of the plan stops it; type"
         raise UnsafePlanError(
             "the plan leaks above its tolerance, even if everyone keeps to the protocol:\n"
-            f"{worst(leaking)}\ntype {as_flags(_remedy(leaking), plan)} to stop it, `plumbob check` to see all, or "
-            "add --accept-leaks to train anyway"
+            f"{worst(leaking)}\n{stops}, `plumbob check` to see all, or add --accept-leaks to train anyway"
         )
 
 
@@ -58,9 +59,11 @@ def worst(leaking: Sequence[Finding]) -> str:
 
 def warning_about(leaking: Sequence[Finding]) -> str:
     """A warning for whoever trains from Python, with parameters in place of flags."""
+    remedy = as_parameters(_remedy(leaking))
+    stops = f"to stop it: {remedy}" if remedy else "no parameter stops it"
     return (
-        f"the plan leaks above its tolerance, and the command line would refuse it:\n{worst(leaking)}\nto stop it: "
-        f"{as_parameters(_remedy(leaking))}; plumbob.check(model) shows all"
+        f"the plan leaks above its tolerance, and the command line would refuse it:\n{worst(leaking)}\n{stops}; "
+        "plumbob.check(model) shows all"
     )
 
 

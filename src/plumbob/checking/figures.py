@@ -6,7 +6,7 @@ from functools import cached_property
 
 from plumbob.checking.coalitions import Coalition
 from plumbob.checking.study import SLACK_BITS, Widths, largest_released, noise_std, widths_for
-from plumbob.checking.words import BLOCKED, DEGRADES, spoken_names
+from plumbob.checking.words import spoken_names
 from plumbob.counting import counted, percent
 from plumbob.data import all_steps, largest_batch
 from plumbob.model.logistic import uniform_reach
@@ -202,26 +202,18 @@ class Figures:
         right = 0.5 + math.tanh(epsilon / 2.0) / 2.0
         return f"right at most {percent(right)} of the time, where a coin is right 50 % (epsilon {epsilon:g})"
 
-    def bound_on_opened_weights(self, keeps_its_norm: bool) -> tuple[str, str] | None:
-        """A verdict and a sentence where noise for rows or flips bound what opened weights say; None otherwise.
-
-        Noise for whole rows blocks nobody who may exceed its norm bound.
-        """
-        plan = self.plan
-        if plan.noise == "rows":
+    @property
+    def bound_on_opened_labels(self) -> str:
+        """The sentence on how noise for rows or flips bound what opened weights say of one label; empty without."""
+        if self.plan.noise == "rows":
             # For a label drawn by a fair coin: at most this much more than guessing (docs/privacy.md).
-            is_little = math.tanh(plan.epsilon / 2.0) <= plan.tolerance_labels
-            why = (
+            return (
                 "Weights are opened with noise: whatever rows a party brings within its norm bound, its guess about "
                 f"one person's label is {self.than_a_coin}. Nobody can check that it keeps to the bound."
             )
-            return (BLOCKED if keeps_its_norm and is_little else DEGRADES), why
-        if 1.0 - 2.0 * self.flipped <= plan.tolerance_labels:
-            return (
-                BLOCKED,
-                f"Weights are opened, but {percent(self.flipped)} of the labels are flipped at random first.",
-            )
-        return None
+        if 1.0 - 2.0 * self.flipped <= self.plan.tolerance_labels:
+            return f"Weights are opened, but {percent(self.flipped)} of the labels are flipped at random first."
+        return ""
 
     @property
     def growth(self) -> float:

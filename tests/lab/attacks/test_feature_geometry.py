@@ -5,10 +5,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plumbob.checking.check import check
+from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.errors import DataError
 from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
-from plumbob.lab.attacks.peer_scores import recover_scores
-from tests.lab.attacks.support import claimed, condition, gaussian, gram_error, views_of
+from plumbob.lab.attacks.peer_scores import PEER_SCORES, recover_scores
+from plumbob.lab.audit.score import scored
+from plumbob.lab.audit.truth import Truth
+from plumbob.plan import PAPER, Plan
+from plumbob.record import Finding
+from tests.lab.attacks.support import Data, claimed, condition, gaussian, gram_error, views_of
+from tests.protocol.support import trained
 
 
 @pytest.mark.parametrize(
@@ -90,3 +97,33 @@ def test_noise_leaves_no_geometry() -> None:
     claim = claimed(recover_geometry(views["label"]))
     assert not claim.is_determined.any()
     assert gram_error(claim, views["features"].X) > 0.5
+
+
+def scores_of(split: tuple[int, int], data: Data, **keys: Any) -> tuple[Finding, str]:
+    """What the audit finds of the peer's scores in a run of the paper's protocol, and what `check` says before."""
+    plan = Plan.for_columns(split, **{**PAPER, "protocol": "clear", "seed": 3, "rows": len(data[1]), **keys})
+    truth = Truth.of(trained(plan, data))
+    [found] = scored(PEER_SCORES, "label", PEER_SCORES(truth.views["label"]), truth)
+    [said] = [one.verdict for one in check(plan) if (one.target, one.assumes) == ("scores", "honest")]
+    return found, said
+
+
+def test_who_is_alone_in_a_category_is_read_in_any_batch() -> None:
+    """Batches of five rows per column: whoever is the only one of a category there has a residual of its own."""
+    generator = np.random.default_rng(7)
+    level = generator.permutation(np.repeat(np.arange(25), [30] * 24 + [480]))
+    theirs = generator.normal(size=(1200, 3))
+    y = (theirs.sum(axis=1) + 3.0 * generator.normal(size=1200) > 0).astype(np.int64)
+    X = np.hstack([(level[:, None] == np.arange(24)).astype(float), theirs])
+    found, said = scores_of((24, 3), (X, y), batch_size=128, epochs=20)
+    assert (found.verdict, said) == (LEAKS, DEGRADES)
+
+
+def test_noise_of_single_visits_is_averaged_away() -> None:
+    """Noise ten times as large as a score hides it in one visit, and not in a hundred."""
+    data = gaussian(160, 20)
+    keys = {"noise": "std", "row_norm": 4.0, "batch_size": 8, "learning_rate": 0.02}
+    found, said = scores_of((10, 10), data, noise_std=3.2, epochs=100, **keys)
+    assert (found.verdict, said) == (LEAKS, DEGRADES)
+    found, said = scores_of((10, 10), data, noise_std=100.0, epochs=100, **keys)
+    assert (found.verdict, said) == (BLOCKED, BLOCKED)

@@ -51,9 +51,23 @@ def test_few_columns_remember_little() -> None:
 
 
 def test_defences() -> None:
-    """Weights that stay shared say nothing, and noise for whole rows bounds what they say of anybody."""
+    """Weights that stay shared say nothing; noise for whole rows bounds what they say of anybody alone."""
     assert judged(300, 120, open="never") == "no finding"
-    assert judged(300, 120, noise="rows", epsilon=0.05, delta=1e-6) == "blocked"
+    assert judged(300, 120, noise="rows", epsilon=0.05, delta=1e-6) == "degrades"
+
+
+@pytest.mark.parametrize(
+    "keys", [{"noise": "rows", "epsilon": 0.1, "delta": 1e-6}, {"label_flip_epsilon": 0.1}], ids=["rows", "flips"]
+)
+def test_what_columns_say_in_general_is_no_secret_of_one_person(keys: dict[str, Any]) -> None:
+    """With many rows it comes through noise and flips that leave nothing of any one label, and `check` says so."""
+    X, _ = coin_flips(30_000, 8)
+    y = (X[:, 4:] @ np.ones(4) + np.random.default_rng(1).standard_normal(30_000) > 0).astype(np.int64)
+    plan = Plan.for_columns((4, 4), protocol="clear", seed=1, rows=30_000, **keys)
+    truth = Truth.of(trained(plan, (X, y)))
+    (found,) = scored(OWN_WEIGHTS, "features", OWN_WEIGHTS(truth.views["features"]), truth)
+    assert found.verdict == "leaks"
+    assert [one.verdict for one in check(plan) if one.attack == "own-weights"] == ["degrades"]
 
 
 def test_nothing_was_opened() -> None:

@@ -109,10 +109,10 @@ def test_few_known_people_are_one_batch() -> None:
     assert measured.n == 60
 
 
-def test_noise_for_few_rows_hides_no_false_residual() -> None:
-    """The falsehood may be larger than any noise: epsilon 1 on a hundred rows leaves nothing else to read."""
+def test_much_noise_for_rows_hides_no_false_residual() -> None:
+    """The falsehood may be larger than any noise; with fewer rows, noise on their scaling leaves no row to read."""
     plan = Plan.for_columns(SPLIT, noise="rows", delta=1e-5)
-    measured = found(trained(plan, made_up(rows=100, columns=plan.columns)), "false-residual")
+    measured = found(trained(plan, made_up(rows=1000, columns=plan.columns)), "false-residual")
     assert measured.verdict == "leaks"
     assert (measured.rate or 0.0) > 0.95
 

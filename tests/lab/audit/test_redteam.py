@@ -1,5 +1,6 @@
 """The red team runs every attack from every party that can make it, and keeps one finding for each."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import plumbob
+from plumbob.checking.check import judge_figures
 from plumbob.checking.figures import Figures
 from plumbob.checking.study import whole_units
 from plumbob.cli.check import code_of
@@ -192,6 +194,16 @@ def test_an_attack_that_was_cut_short_settles_nothing(
     findings = redteam.audit(trained(plan), only=["label-chosen-rows"])
     assert redteam.cut_short(plan, 40, findings) == short
     assert code_of({"findings": [], "attacks_cut_short": short}, is_strict=False) == code
+
+
+def test_an_attack_that_was_cut_short_is_no_all_clear() -> None:
+    """What an attack reached in too little time does not take back what the plan's numbers say."""
+    figures = Figures.of(plan_for((2, 3), protocol="exchange", replies="paper", batch_size=4), 40)
+    [said] = [one for one in judge_figures(figures) if one.attack == "packing" and one.target == "labels"]
+    reached = replace(said, verdict="blocked", why="It got nowhere.")
+    found = {cut: redteam.as_measured(figures, [said], [reached], cut)[0] for cut in ((), ("packing",))}
+    assert [one.verdict for one in found.values()] == ["blocked", said.verdict] == ["blocked", "leaks"]
+    assert "the plan's verdict stays" in found["packing",].why
 
 
 def test_those_in_doubt_are_chosen() -> None:

@@ -181,9 +181,9 @@ def labels_in_own_weights(figures: Figures, by: str) -> Judged | None:
         return None
     can = f"learn something about the labels of {figures.people} from its own weights"
     attacks = (OWN_WEIGHTS,) if figures.sees_sums else (OWN_WEIGHTS, "label-counts")
-    if (bound := figures.bound_on_opened_weights(keeps_its_norm=True)) is not None:
-        verdict, why = bound
-        return Judged(verdict, can, why, without_gradients(plan), attacks)
+    if bound := figures.bound_on_opened_labels:
+        why = f"{bound} What its columns say about labels in general comes through, once there are rows enough."
+        return Judged(DEGRADES, can, why, without_gradients(plan), attacks)
     right = coins_named(figures, by)
     why = (
         f"{counted(figures.columns(by), 'weight')} on {figures.rows:,} rows remember coin flips with {percent(right)} "
@@ -255,9 +255,9 @@ class RowByRow:
 
     @property
     def at_most(self) -> float:
-        """The advantage that it has at most, with nothing but noise and flips in its way."""
+        """The advantage that it has at most on those who are read, with nothing but noise and flips in its way."""
         alone = self.figures.label_signal / self._noise if self._noise else math.inf
-        return self.share * self._unflipped * (2.0 * auc_of(alone) - 1.0)
+        return self._unflipped * (2.0 * auc_of(alone) - 1.0)
 
     @property
     def _noise(self) -> float:
@@ -288,8 +288,6 @@ FEW = 0.1
 """The share of rows that may lie in a longer last batch without changing the verdict."""
 FAR_ROOM, NEAR_ROOM = 2.5, 1.35
 """Own columns per row of a batch with which it surely has full rank: after a start far from zero, or after another."""
-UNEVEN = 4
-"""Rows per column up to which real columns, with their rare categories, may still fix a row here and there."""
 WELL_CONDITIONED = 6
 """Most peer columns for which inner products are recovered with room to spare."""
 LONG_HISTORY = 8
@@ -304,8 +302,11 @@ def scores(figures: Figures, by: str) -> Judged | None:
     noise, numbers = figures.noise_toward(by), _residual_numbers(figures, by)
     if _are_none_determined(figures, by):
         return Judged(BLOCKED, can, f"{numbers}.")
-    if is_drowned(noise):
-        why = f"{numbers}, but the peers' noise of {noise:.3g} is far above a score of about {USUAL_SCORE}."
+    if is_drowned(noise / math.sqrt(figures.visits)):
+        why = (
+            f"{numbers}, but the peers' noise of {noise:.3g} is far above a score of about {USUAL_SCORE}, and "
+            f"{counted(figures.visits, 'visit')} do not average it away."
+        )
         return Judged(BLOCKED, can, why)
     fix = without_gradients(figures.plan)
     if noise or not _are_most_determined(figures, by):
@@ -374,7 +375,13 @@ def _rotated_columns(figures: Figures, by: str) -> Judged | None:
 
 
 def _are_none_determined(figures: Figures, by: str) -> bool:
-    return figures.batch > UNEVEN * figures.columns(by)
+    """Whether all visits together fix no more residuals than the tolerance, whatever the columns are.
+
+    A row that is alone in a category is fixed in a batch of any length; but no batch fixes more rows than it has
+    independent equations, and each visit can fix other ones.
+    """
+    fixed = figures.visits * figures.rank(by) / figures.batch
+    return fixed <= figures.plan.tolerance_features
 
 
 def _are_most_determined(figures: Figures, by: str) -> bool:
@@ -401,8 +408,8 @@ def _residual_numbers(figures: Figures, by: str) -> str:
     numbers = f"Batches of {counted(rows, 'row')} against its {counted(own, 'column')}"
     if rows <= own:
         return f"{numbers} fix every residual"
-    if rows > UNEVEN * own:
-        return f"{numbers} determine no residual, not shown to leak"
+    if _are_none_determined(figures, by):
+        return f"{numbers} and {counted(figures.visits, 'visit')} fix hardly a residual"
     return f"{numbers} fix no residual in general, but that of a row which is alone in a category they do"
 
 

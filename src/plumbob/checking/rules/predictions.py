@@ -2,7 +2,9 @@
 
 A score is affine in a row's columns. The label party knows its own, so each score is an equation about the peers'
 weights where it knows their columns of that row, and about the peers' columns where it knows the weights: equation
-solving (Luo et al., Feature inference attack on model predictions in vertical federated learning, ICDE 2021).
+solving (Luo et al., Feature inference attack on model predictions in vertical federated learning, ICDE 2021). Even
+without weights it can regress scores on its own columns: what is left is the peers' part, and of a peer's only column
+that is the column itself.
 
 The label party also chooses what is predicted. With label 1 for one person and 0 for everybody else, the peers' weights
 point at that person's row: columns are centred, and everybody else's residuals cancel. Weights of rows do the same
@@ -12,50 +14,78 @@ whatever labels a party brings, but no column: that is a property of the populat
 """
 
 from plumbob.checking.figures import Figures
-from plumbob.checking.rules.remedies import hidden_rows
+from plumbob.checking.rules.remedies import hidden_rows, without_gradients
 from plumbob.checking.rules.rule import Judged, Rule
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
-from plumbob.counting import counted
+from plumbob.counting import counted, percent
 from plumbob.protocol.openings import scored_bits
 
 EQUATIONS = {"prediction-equations": "Luo et al., ICDE 2021: equation solving"}
+SCORES_A_COLUMN = 2
+"""Scores for each of the asker's own columns, from which on a regression leaves most of a peer's only column."""
 MOST_EPSILON = 4.0
 """Noise for rows left only chance of a chosen row up to this epsilon (study: benchmarks/attacks of commit ae113e8c)."""
 
 
 def weights(figures: Figures, by: str) -> Judged | None:
-    """Judge scores as equations about weights."""
+    """Judge scores as equations about weights: as many as there are unknowns fix them, fewer show their share."""
     plan, scored, needed = figures.plan, figures.scored, figures.unknown_weights
     if not scored or not figures.peers(by):
         return None
-    can = f"work out {_weights_of(figures)}, {_if_known(figures)}"
-    if scored < needed:
-        why = f"{counted(scored, 'score')}: fewer equations than the {needed} unknown weights."
-        return Judged(BLOCKED, can, why)
-    why = (
-        f"{counted(scored, 'score')}: if {figures.spoken(plan.label_party.name)} knows the columns of {needed} of "
-        f"these rows from elsewhere, they give it the weights exactly. Fewer than {needed} rows never do."
-    )
-    return Judged(DEGRADES, can, why, _fewer_rows(figures))
+    who = figures.spoken(plan.label_party.name)
+    if scored >= needed:
+        why = (
+            f"{counted(scored, 'score')}: if {who} knows the columns of {needed} of these rows from elsewhere, they "
+            "give it the weights exactly."
+        )
+        return Judged(DEGRADES, f"work out {_weights_of(figures)}, {_if_known(figures)}", why)
+    can = f"work out a part of {_weights_of(figures)}, if it knows every column of the people who are scored"
+    why = f"{counted(scored, 'score')}: {percent(scored / needed)} of the equations that {needed} unknown weights need"
+    if scored / needed <= plan.tolerance_features:
+        return Judged(BLOCKED, can, f"{why}, which is within the tolerance.")
+    why += f", if {who} knows the columns of all these rows from elsewhere."
+    return Judged(DEGRADES, can, why)
 
 
 def columns(figures: Figures, by: str) -> Judged | None:
-    """Judge scores as equations about columns."""
+    """Judge what scores say of columns: their part of each score, which one column alone is, up to a factor."""
     plan, scored, theirs = figures.plan, figures.scored, figures.peer_columns(by)
     if not scored or not theirs:
         return None
-    if theirs == 1 and not plan.is_closed:
-        why = "Its peers have one column, and each score minus the asker's own part is that column times one number."
-        return Judged(LEAKS, f"work out {{whose}} only column, up to one factor, for {figures.scored_people}", why)
-    can = f"work out one number that mixes {{whose}} columns for {figures.scored_people}, {_if_known(figures)}"
-    if scored < figures.unknown_weights:
-        why = f"{counted(scored, 'score')} cannot fix the weights, and without these no score tells a column."
-        return Judged(BLOCKED, can, why)
-    why = f"With the weights known, each score is one equation about {theirs} unknown columns of its row."
+    if theirs == 1:
+        return _only_column(figures, by)
+    can = f"work out one number that mixes {{whose}} columns for {figures.scored_people}"
+    why = (
+        f"What its own columns do not explain of a score comes from {theirs} unknown columns of that row. With the "
+        "weights known, the score is one equation about these."
+    )
     if plan.is_closed:
         each, in_all = scored_bits(plan, 1), scored_bits(plan, scored)
         why += f" A score carries at most {each} bits, whatever anybody sends: {in_all:,} for {counted(scored, 'row')}."
-    return Judged(DEGRADES, can, why, _fewer_rows(figures))
+    if scored / figures.unknown_weights <= plan.tolerance_features:
+        return Judged(BLOCKED, can, f"{why} {counted(scored, 'score')} cannot tell the weights.")
+    return Judged(DEGRADES, can, why)
+
+
+def _only_column(figures: Figures, by: str) -> Judged:
+    """Judge scores less the asker's own part, which is the column times one number.
+
+    Where weights stay shared it does not know its own part, but its own columns explain it: what is left of the scores
+    is what they do not explain of the column. That takes scores enough for a regression on its own columns.
+    """
+    plan, own = figures.plan, figures.columns(by)
+    can = f"work out {{whose}} only column, up to one factor, for {figures.scored_people}"
+    enough = SCORES_A_COLUMN * own
+    fix = without_gradients(plan) | {"most_rows": enough - 1}
+    if not plan.is_closed:
+        why = "Its peers have one column, and each score minus the asker's own part is that column times one number."
+        return Judged(LEAKS, can, why, fix)
+    why = (
+        f"Its peers have one column. What its own {counted(own, 'column')} do not explain of "
+        f"{counted(figures.scored, 'score')} is what they do not explain of that column, times one number."
+    )
+    can += ", as far as its own columns do not explain it"
+    return Judged(LEAKS if figures.scored >= enough else DEGRADES, can, why, fix)
 
 
 def requests(figures: Figures, by: str) -> Judged | None:
@@ -126,11 +156,6 @@ def _if_known(figures: Figures) -> str:
 
 def _weights_of(figures: Figures) -> str:
     return "the joint weights" if figures.plan.is_closed else "{whose} weights"
-
-
-def _fewer_rows(figures: Figures) -> dict[str, int]:
-    """The most rows to answer so that not even known rows fix the weights."""
-    return {"most_rows": figures.unknown_weights - 1}
 
 
 RULES = (

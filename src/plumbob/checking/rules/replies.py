@@ -43,7 +43,7 @@ def packed_scores(figures: Figures, by: str) -> Judged | None:
         return None
     can = f"read {{whose}} part of the score of {figures.people}"
     (share, is_every_step, numbers), noise = _room(figures, by), figures.noise_toward(by)
-    if is_drowned(noise):
+    if is_drowned(noise / math.sqrt(figures.visits if is_every_step else 1)):
         return Judged(BLOCKED, can, f"{numbers}, but each has noise of {noise:.3g} on it.")
     is_longest_read = figures.readable_residuals(by) >= figures.longest_batch
     is_longest_rare = figures.longest_batch / figures.rows <= FEW

@@ -111,9 +111,9 @@ def chosen_rows(figures: Figures, by: str) -> Judged | None:
         return None
     readable = figures.labels_in_opened_weights(by)
     can = f"read the labels of {counted(readable, 'person', 'people')} of its choice"
-    if (bound := figures.bound_on_opened_weights(keeps_its_norm=False)) is not None:
-        verdict, why = bound
-        return Judged(verdict, can, why, without_gradients(plan))
+    if bound := figures.bound_on_opened_labels:
+        # Noise for rows hides nobody from a party that exceeds its norm bound.
+        return Judged(DEGRADES if plan.noise == "rows" else BLOCKED, can, bound, without_gradients(plan))
     is_one = readable <= figures.columns(by) * figures.runs
     per_column = "one per column" if is_one else "several per column, because weights start at 0"
     sends = "Whatever it sends" if figures.is_between_two else "If it keeps to the protocol otherwise"

@@ -184,8 +184,9 @@ class Claim:
     is_determined: NDArray[np.bool_] = field(default_factory=lambda: NO_ROWS)
     """Rows whose answer is the only solution of their equations, apart from those that were inferred; by default none.
     """
-    left_open: Literal["nothing", "sign", "rotation"] = "nothing"
-    """What the equations cannot fix: all columns' signs together, or an orthogonal matrix."""
+    left_open: Literal["nothing", "sign", "rotation", "own columns"] = "nothing"
+    """What the equations cannot fix: all columns' signs together, an orthogonal matrix, or, of one column, a factor and
+    what the attacker's own columns explain."""
     conditions: tuple[Condition, ...] = ()
     targets: NDArray[np.intp] | None = None
     """The rows that the attack chose, or that it knew; None = all."""

@@ -140,7 +140,10 @@ def _solve(view: View, X: Matrix, sums: Vector, expected: Vector) -> tuple[Vecto
     guess = expected + solution.values
     in_sums = float(np.sqrt(max(sum_error(view, X) ** 2 - view.residual_rounding**2, 0.0)))
     sizes = np.maximum(factors.singular_values, np.finfo(float).tiny)
-    error: Vector = in_sums * np.linalg.norm(factors.left / sizes, axis=1)
+    with np.errstate(
+        over="ignore"
+    ):  # A column that is 0 all over a batch determines nothing, and its error is endless.
+        error: Vector = in_sums * np.linalg.norm(factors.left / sizes, axis=1)
     is_determined = solution.is_determined & (error < LARGEST_ERROR)
     return np.where(is_determined, guess, np.nan), guess, error
 
@@ -225,13 +228,33 @@ def recover_scores(view: View) -> Claim | NotApplicable:
     history = score_history(view)
     if isinstance(history, NotApplicable):
         return history
-    values = np.full((view.rows, 1), np.nan)
+    if noise_on_residuals(view):
+        values = _averaged(history)
+        return Claim("scores", peers_name(view), values[:, None], conditions=history.conditions())
+    values = np.full(view.rows, np.nan)
     last = np.zeros(view.rows, dtype=np.intp)
     # Later visits overwrite earlier ones; where the last one is not known, the one before it is near.
-    values[history.row[history.is_known], 0] = history.score[history.is_known]
+    values[history.row[history.is_known]] = history.score[history.is_known]
     last[history.row] = np.arange(len(history.row))
-    is_determined = np.isfinite(values[:, 0]) & history.is_known[last] & (noise_on_residuals(view) == 0)
-    return Claim("scores", peers_name(view), values, is_determined, "nothing", history.conditions())
+    is_determined = np.isfinite(values) & history.is_known[last]
+    return Claim("scores", peers_name(view), values[:, None], is_determined, conditions=history.conditions())
+
+
+def _averaged(history: ScoreHistory) -> Vector:
+    """Each row's mean score over its visits after the first half of the epochs, shrunk as far as noise requires.
+
+    Scores hardly move any more then, and noise is new in every visit.
+    """
+    is_late = history.is_known & (2 * history.epoch[history.step] > history.epoch[-1])
+    row, precision = history.row[is_late], history.error[is_late] ** -2.0
+    known = np.bincount(row, weights=precision, minlength=history.rows)
+    sums = np.bincount(row, weights=precision * history.score[is_late], minlength=history.rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means, variances = sums / known, 1.0 / known
+    middle = float(np.nanmean(means))
+    signal = max(float(np.nanmean((means - middle) ** 2 - np.where(known > 0, variances, np.nan))), 0.0)
+    shrunk: Vector = middle + (means - middle) * signal / (signal + variances)
+    return shrunk
 
 
 def peers_name(view: View) -> str:

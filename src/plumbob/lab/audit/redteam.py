@@ -24,7 +24,7 @@ from plumbob.protocol.party import AfterStep
 from plumbob.record import Finding
 
 SECONDS_BETWEEN_LINES = 5.0
-NOT_LESS = "This run reached less than the plan allows, and the attacker could have chosen its inputs otherwise:"
+NOT_LESS = "This run reached less than the plan allows, and so the plan's verdict stays:"
 
 
 def audit(
@@ -42,7 +42,8 @@ def audit(
     share = float(truth.is_positive.mean())
     figures = Figures.of(truth.plan.replace(test_share=0.0, rows=0), truth.rows, predicted=predicted, positives=share)
     measured = list(_measured(truth, figures.scored, only, lambda line: _tell(progress, line)))
-    judged = as_measured(figures, _named(all_findings(figures), only), measured)
+    cut = cut_short(truth.plan, truth.rows, measured)
+    judged = as_measured(figures, _named(all_findings(figures), only), measured, cut)
     return worst_first((finished(truth.plan, one) for one in judged), figures)
 
 
@@ -54,10 +55,17 @@ def _named(findings: Iterable[Finding], only: Sequence[str] | None) -> list[Find
     return [replace(one, attack=names[0], attacks=tuple(names)) for one, names in shown if names]
 
 
-def as_measured(figures: Figures, expected: Sequence[Finding], measured: Sequence[Finding]) -> list[Finding]:
-    """One finding for each attack that made a claim; where none did, what `check` says of the reading."""
+def as_measured(
+    figures: Figures, expected: Sequence[Finding], measured: Sequence[Finding], cut: Sequence[str] = ()
+) -> list[Finding]:
+    """One finding for each attack that made a claim; where none did, what `check` says of the reading.
+
+    The attacks in `cut` had too little time: that they reached less is no all-clear.
+    """
     before = [_reading(one, expected) for one in measured]
-    found = [_better_known(figures, one, reading) for one, reading in zip(measured, before, strict=True)]
+    found = [
+        _better_known(figures, one, reading, one.attack in cut) for one, reading in zip(measured, before, strict=True)
+    ]
     return [*found, *(one for one in expected if not any(one is reading for reading in before))]
 
 
@@ -73,7 +81,7 @@ def _reading(measured: Finding, expected: Sequence[Finding]) -> Finding | None:
     return min(fitting, key=lambda one: one.attack != measured.attack, default=None)
 
 
-def _better_known(figures: Figures, measured: Finding, reading: Finding | None) -> Finding:
+def _better_known(figures: Figures, measured: Finding, reading: Finding | None, is_cut: bool) -> Finding:
     """What was measured, with what the plan says of the reading: its words, its remedy, and evidence that names it."""
     rule = rule_behind(measured)
     verdict, added = rule.after_a_replay(figures, measured.by, measured.verdict)
@@ -81,7 +89,7 @@ def _better_known(figures: Figures, measured: Finding, reading: Finding | None) 
     if reading is None:
         return known
     known = replace(known, can=reading.can, changes=reading.changes if verdict in (LEAKS, DEGRADES) else {})
-    if rule.is_floor and ORDER.index(verdict) > ORDER.index(reading.verdict):
+    if (rule.is_floor or is_cut) and ORDER.index(verdict) > ORDER.index(reading.verdict):
         why = f"{known.why} {NOT_LESS} {reading.why}"
         return replace(known, verdict=reading.verdict, why=why, changes=reading.changes)
     return known
@@ -160,7 +168,7 @@ def cut_short(plan: Plan, rows: int, findings: Sequence[Finding]) -> list[str]:
     if epochs_within(plan, rows) == plan.passes(rows):
         return []
     budgeted = {attack.name for attack in ATTACKS if attack.is_budgeted}
-    return list(dict.fromkeys(one.attack for one in findings if one.attack in budgeted and one.rate is not None))
+    return list(dict.fromkeys(one.attack for one in findings if one.attack in budgeted and one.coverage is not None))
 
 
 def cut_short_sentence(attacks: Sequence[str]) -> str:

@@ -30,7 +30,8 @@ from plumbob.model import intervals, metrics
 from plumbob.record import Finding
 
 EXACT = 1e-6
-"""How far a single weight may be off and still count as read."""
+"""How far a single weight may be off and still count as read, and the share of values that is no longer worth reading.
+"""
 
 
 def scored(attack: Attack, by: str, claim: Claim | NotApplicable, truth: Truth) -> list[Finding]:
@@ -200,20 +201,26 @@ def _values(attack: Attack, by: str, claim: Claim, truth: Truth) -> Finding:
     own_columns = view.X if view.y is None else np.column_stack([view.X, view.y])
     # Over everybody, because a few targets would be explained by any columns.
     of_everybody = _is_whole(everybody)
-    left_over = regression_errors(own_columns[of_everybody], everybody[of_everybody])
-    left_over = left_over[np.cumsum(of_everybody)[rows[is_visited]] - 1]
-    baseline = max(0.0, explained(target[is_visited], left_over) or 0.0)
+    left_over = np.full(everybody.shape, np.nan)
+    left_over[of_everybody] = regression_errors(own_columns[of_everybody], everybody[of_everybody])
+    left_over = left_over[rows]
+    baseline = max(0.0, explained(target[is_visited], left_over[is_visited]) or 0.0)
+    # What is left within the rounding of values is nothing.
+    baseline = baseline if 1.0 - baseline > EXACT else 1.0
+    is_beside_own = claim.left_open == "own columns"
     # What is not answered is taken as the mean, as a label is taken as the larger class.
-    errors = target - target[is_visited].mean(axis=0)
+    errors = left_over.copy() if is_beside_own else target - target[is_visited].mean(axis=0)
     if is_answered.any():
-        errors[is_answered] = aligned(values[is_answered], target[is_answered], claim.left_open) - target[is_answered]
+        answers, truth_there = values[is_answered], target[is_answered]
+        if is_beside_own:
+            answers, truth_there = regression_errors(own_columns[rows][is_answered], answers), left_over[is_answered]
+        errors[is_answered] = aligned(answers, truth_there, claim.left_open) - truth_there
     rate = explained(target[is_visited], errors[is_visited])
     ends = (0.0, 0.0) if rate is None else intervals.explained(target[is_visited], errors[is_visited])
     advantage = 0.0 if rate is None else advantage_over(ends[0], baseline)
     verdict = _verdict(claim, advantage, truth.plan.tolerance_features)
     is_determined = is_answered & claim.is_determined[rows]
-    known = is_determined[is_visited]
-    if verdict == BLOCKED and _knows_values(target[is_determined], errors[is_determined], left_over[known]):
+    if verdict == BLOCKED and _knows_values(*(one[is_determined] for one in (target, errors, left_over))):
         verdict = DEGRADES
     return Finding(
         attack.name,
@@ -274,13 +281,16 @@ def _is_whole(values: Matrix) -> Flags:
 
 
 def aligned(values: Matrix, target: Matrix, left_open: str) -> Matrix:
-    """The claim turned as near to the truth as the attack leaves open: by one sign, or by an orthogonal matrix."""
+    """The claim turned as near to the truth as the attack leaves open: by a sign, an orthogonal matrix or a factor."""
     if left_open == "sign":
         return values if np.sum(values * target) >= 0 else -values
     if left_open == "rotation":
         left, _, right = np.linalg.svd(values.T @ target)
         turned: Matrix = values @ (left @ right)
         return turned
+    if left_open == "own columns":
+        size = float(np.sum(values**2))
+        return values * (float(np.sum(values * target)) / size) if size else values
     return values
 
 
@@ -324,7 +334,12 @@ def _why_values(
         return (
             f"The {claim.target} of {claim.against} do not vary in this run, so there is nothing to learn about them."
         )
-    free = {"nothing": "", "sign": " up to one sign", "rotation": " up to a rotation"}[claim.left_open]
+    free = {
+        "nothing": "",
+        "sign": " up to one sign",
+        "rotation": " up to a rotation",
+        "own columns": " together with its own columns",
+    }[claim.left_open]
     whole = "the columns of" if claim.target == "features" else f"the {claim.target} of"
     about = whole if claim.column is None else "one column of"
     about = f"{about} {claim.against}"
