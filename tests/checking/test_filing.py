@@ -1,13 +1,16 @@
 """Prediction and outcome stand side by side, and a disagreement is shown."""
 
+import numpy as np
 import pytest
 
 from plumbob.checking import filing
-from plumbob.checking.filing import agreements, predictions
+from plumbob.checking.filing import agreements, predictions, with_predictions
 from plumbob.plan import Plan
 from plumbob.record import Finding
 from plumbob.report.attacked import agreement_sentence
+from tests.protocol.support import made_up, trained
 
+TEST_KEYS = {"test_only_keys": True, "key_bits": 512}
 PLAN = Plan.for_columns((2, 3), protocol="exchange", batch_size=16)
 
 
@@ -28,14 +31,14 @@ def finding(verdict: str, attack: str = "label-toy") -> Finding:
 )
 def test_words(monkeypatch: pytest.MonkeyPatch, predicted: str, found: str, word: str) -> None:
     """More is more and less is less."""
-    monkeypatch.setattr(filing, "check", lambda plan, rows: [finding(predicted)])
+    monkeypatch.setattr(filing, "check", lambda *asked: [finding(predicted)])
     (one,) = agreements(predictions(PLAN, 40), [finding(found)])
     assert (one.predicted, one.found, one.word) == (predicted, found, word)
 
 
 def test_disagreements_come_first_and_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said how many verdicts were right, and each that was not; also what was never predicted."""
-    monkeypatch.setattr(filing, "check", lambda plan, rows: [finding("leaks"), finding("blocked", "label-other")])
+    monkeypatch.setattr(filing, "check", lambda *asked: [finding("leaks"), finding("blocked", "label-other")])
     items = agreements(
         predictions(PLAN, 40), [finding("leaks"), finding("leaks", "label-other"), finding("leaks", "label-new")]
     )
@@ -43,6 +46,17 @@ def test_disagreements_come_first_and_in_words(monkeypatch: pytest.MonkeyPatch) 
     assert agreement_sentence(items).startswith("1 of 3 verdicts")
     assert "check said blocked, the red team found leaks; more than predicted" in str(items[0])
     assert "check said nothing" in str(items[1])
+
+
+def test_the_share_of_positives_comes_from_the_run() -> None:
+    """Whoever trains on one machine has the labels: what is said of its run is said of rare ones, if they are."""
+    plan = Plan.for_columns((2, 6), protocol="exchange", seed=1, batches="full", epochs=1, **TEST_KEYS)
+    y = np.zeros(400, dtype=np.int64)
+    y[:2] = 1
+    run = trained(plan, (made_up(rows=400, columns=8)[0], y))
+    [known] = [one for one in with_predictions(run.record).predicted if one.attack == "label-rare"]
+    [unknown] = [one for one in predictions(plan, 400) if one.attack == "label-rare"]
+    assert ("if that label is rare" in known.can, "if that label is rare" in unknown.can) == (False, True)
 
 
 def test_check_is_asked_about_the_training_rows() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from plumbob.checking.check import check
 from plumbob.checking.facts import SaidWhere, said
 from plumbob.checking.figures import Figures
+from plumbob.checking.findings import Findings
 from plumbob.checking.headlines import headlines
 from plumbob.checking.judgement import PlanJudgement
 from plumbob.checking.row_notes import after_second_run, noise_in_words, promise_in_numbers
@@ -17,14 +18,18 @@ from plumbob.plan import Plan
 from plumbob.record import Finding, RunRecord
 
 
-def with_predictions(record: RunRecord) -> RunRecord:
-    """The record with what the plan alone says of its run: all that a party on a network can know."""
-    return replace(record, predicted=predictions(record.parsed_plan, record.rows))
+def with_predictions(record: RunRecord, positives: float | None = None) -> RunRecord:
+    """The record with what the plan's numbers say of its run, and the share of positives where the labels are here."""
+    labels = getattr(record.transcripts.get(record.parsed_plan.label_party.name), "y", None)
+    share = positives if labels is None else float(labels.mean())
+    return replace(record, predicted=predictions(record.parsed_plan, record.rows, share))
 
 
 def with_findings(record: RunRecord, findings: Sequence[Finding]) -> RunRecord:
-    """The record with what a red team found, beside what the plan alone says."""
-    return replace(with_predictions(record), findings=list(findings))
+    """The record with what a red team found, beside what the plan's numbers say."""
+    figures = findings.figures if isinstance(findings, Findings) else None
+    positives = None if figures is None else figures.positives
+    return replace(with_predictions(record, positives), findings=list(findings))
 
 
 def with_verdicts(record: RunRecord) -> RunRecord:
@@ -32,10 +37,10 @@ def with_verdicts(record: RunRecord) -> RunRecord:
     return record if record.findings or record.predicted else with_predictions(record)
 
 
-def predictions(plan: Plan, training_rows: int) -> list[Finding]:
+def predictions(plan: Plan, training_rows: int, positives: float | None = None) -> list[Finding]:
     """The findings of `check` for a plan that trained on this many rows: held-out ones may be scored, too."""
     aligned = plan.aligned(training_rows)
-    return check(plan.replace(rows=aligned if plan.noise == "rows" else 0), aligned)
+    return check(plan.replace(rows=aligned if plan.noise == "rows" else 0), aligned, positives)
 
 
 def judgement_of_run(record: RunRecord) -> PlanJudgement:

@@ -8,8 +8,12 @@ import pytest
 from plumbob.checking.check import check
 from plumbob.checking.words import BLOCKED, DEGRADES, LEAKS
 from plumbob.errors import DataError
-from plumbob.lab.attacks.feature_geometry import recover_geometry, with_known_rows
-from plumbob.lab.attacks.peer_scores import PEER_SCORES, recover_scores
+from plumbob.lab.attacks.feature_geometry import (
+    FEATURE_GEOMETRY_BY_FEATURE_PARTY,
+    recover_geometry,
+    with_known_rows,
+)
+from plumbob.lab.attacks.peer_scores import PEER_SCORES, PEER_SCORES_BY_FEATURE_PARTY, recover_scores
 from plumbob.lab.audit.score import scored
 from plumbob.lab.audit.truth import Truth
 from plumbob.plan import PAPER, Plan
@@ -104,7 +108,7 @@ def scores_of(split: tuple[int, int], data: Data, **keys: Any) -> tuple[Finding,
     plan = Plan.for_columns(split, **{**PAPER, "protocol": "clear", "seed": 3, "rows": len(data[1]), **keys})
     truth = Truth.of(trained(plan, data))
     [found] = scored(PEER_SCORES, "label", PEER_SCORES(truth.views["label"]), truth)
-    [said] = [one.verdict for one in check(plan) if (one.target, one.assumes) == ("scores", "honest")]
+    [said] = [one.verdict for one in check(plan) if (one.by, one.target, one.assumes) == ("label", "scores", "honest")]
     return found, said
 
 
@@ -117,6 +121,25 @@ def test_who_is_alone_in_a_category_is_read_in_any_batch() -> None:
     X = np.hstack([(level[:, None] == np.arange(24)).astype(float), theirs])
     found, said = scores_of((24, 3), (X, y), batch_size=128, epochs=20)
     assert (found.verdict, said) == (LEAKS, DEGRADES)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_feature_party_reads_the_label_partys_side(intercept: bool) -> None:
+    """Remark 4.9 for any number of columns: labels first, then every score, then all columns up to a rotation."""
+    keys = {**PAPER, "protocol": "clear", "seed": 3, "intercept": intercept, "batch_size": 10, "epochs": 30}
+    plan = Plan.for_columns((3, 20), rows=200, **keys)
+    truth = Truth.of(trained(plan, gaussian(200, 23)))
+    found = {
+        one.target: one.verdict
+        for attack in (PEER_SCORES_BY_FEATURE_PARTY, FEATURE_GEOMETRY_BY_FEATURE_PARTY)
+        for one in scored(attack, "features", attack(truth.views["features"]), truth)
+    }
+    assert found == {"scores": LEAKS, "features": LEAKS}
+    said = {
+        one.target: one.verdict for one in check(plan) if one.by == "features" and "feature-geometry" in one.attacks
+    }
+    assert said == {"scores": LEAKS, "features": DEGRADES if intercept else LEAKS}
+    assert not [one for one in check(plan.replace(protocol="shares")) if "feature-geometry" in one.attacks]
 
 
 def test_noise_of_single_visits_is_averaged_away() -> None:

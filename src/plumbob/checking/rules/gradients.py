@@ -295,7 +295,7 @@ LONG_HISTORY = 8
 
 
 def scores(figures: Figures, by: str) -> Judged | None:
-    """Judge each visit's residual minus what the label party knows of it."""
+    """Judge each visit's residual minus what a party knows of it: its own part, and the label, which it may read."""
     if not figures.sees_sums or not figures.columns(by) or not figures.peers(by):
         return None
     can = f"work out {{whose}} part of the score of {figures.people}"
@@ -309,7 +309,10 @@ def scores(figures: Figures, by: str) -> Judged | None:
         )
         return Judged(BLOCKED, can, why)
     fix = without_gradients(figures.plan)
-    if noise or not _are_most_determined(figures, by):
+    is_label_party = by == figures.plan.label_party.name
+    # A feature party first reads the labels: surely from a zero start, and where nearly every batch is determined.
+    is_sure = is_label_party or (figures.plan.start == "zero" and NEAR_ROOM * figures.batch <= figures.columns(by))
+    if noise or not _are_most_determined(figures, by) or not is_sure:
         return Judged(DEGRADES, can, f"{numbers}{with_noise(noise)}: some scores show, or all of them blurred.", fix)
     return Judged(LEAKS, can, f"{numbers}: every visit shows the peer's part of the score.", fix)
 
@@ -320,7 +323,7 @@ def columns(figures: Figures, by: str) -> Judged | None:
         return None
     if figures.peer_columns(by) == 1:
         return _one_column(figures, by)
-    return _rotated_columns(figures, by) if by == figures.plan.label_party.name else None
+    return _rotated_columns(figures, by)
 
 
 def _one_column(figures: Figures, by: str) -> Judged | None:
@@ -334,7 +337,7 @@ def _one_column(figures: Figures, by: str) -> Judged | None:
     if _are_none_determined(figures, by):
         return Judged(BLOCKED, can, f"{numbers}.")
     attacks = ("feature-chain",) if is_alone else ("feature-single", "feature-chain")
-    shown = (*attacks, "feature-geometry") if is_label_party else ("feature-single",)
+    shown = (*attacks, "feature-geometry") if is_label_party else ("feature-single", "feature-geometry")
     if is_drowned(noise / math.sqrt(figures.visits)):
         return Judged(BLOCKED, can, f"{numbers}, but noise of {noise:.3g} is on each score.", attacks=shown)
     # A feature party must replay the label party's intercept, for which no residual may be missing.
@@ -348,7 +351,7 @@ def _one_column(figures: Figures, by: str) -> Judged | None:
 
 def _rotated_columns(figures: Figures, by: str) -> Judged | None:
     """Inner products from the history of scores."""
-    width, visits, noise = figures.peer_columns(by), figures.visits, figures.noise_toward(by)
+    plan, width, visits, noise = figures.plan, figures.peer_columns(by), figures.visits, figures.noise_toward(by)
     can = (
         f"work out {{whose}} {width} columns for {figures.people}, once it knows a few of them from elsewhere, or "
         "where columns hold few values"
@@ -361,9 +364,11 @@ def _rotated_columns(figures: Figures, by: str) -> Judged | None:
         return None
     if is_drowned(noise / math.sqrt(visits)):
         return Judged(BLOCKED, can, f"{numbers}, but noise of {noise:.3g} is on each score.", attacks=shown)
-    fix = without_gradients(figures.plan)
-    is_easy = width <= WELL_CONDITIONED and visits >= LONG_HISTORY * width and not figures.plan.row_norm
+    fix = without_gradients(plan)
+    is_easy = width <= WELL_CONDITIONED and visits >= LONG_HISTORY * width and not plan.row_norm
     is_even = figures.longest_batch <= figures.columns(by) and _are_most_determined(figures, by)
+    # A feature party surely reads the labels while scores are small, and replays no intercept without every residual.
+    is_even &= by == figures.plan.label_party.name or (plan.start == "zero" and not plan.intercept)
     if noise or not is_easy or not is_even:
         why = f"{numbers}{with_noise(noise)}: the history is too short, blurred or uneven to be sure."
         return Judged(DEGRADES, can, why, fix, shown)
@@ -447,5 +452,11 @@ RULES = (
         "features",
         columns,
     ),
-    Rule({"feature-single": "Remark 4.9"}, "features", "features", columns),
+    Rule({"feature-geometry": "Corollary 3.2, Remark 4.9"}, "features", "scores", scores),
+    Rule(
+        {"feature-geometry": "beyond Theorem 3.6 and Remark 4.9: up to a rotation", "feature-single": "Remark 4.9"},
+        "features",
+        "features",
+        columns,
+    ),
 )

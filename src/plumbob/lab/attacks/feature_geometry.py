@@ -1,7 +1,8 @@
 """`feature-geometry`: all columns of the peers up to a rotation, and with a few known rows the columns themselves.
 
-View: `peer_scores` at the label party. Beyond the paper: Theorem 3.6 shows that a rotation always stays open; this
-shows that nothing else does; columns with few values close even that (Ye, Jiang, Wang, Li and Li, arXiv 2210.06771).
+View: `peer_scores` at the label party, or at a feature party that reads the labels first. Beyond the paper: Theorem 3.6
+shows that a rotation always stays open; this shows that nothing else does; columns with few values close even that (Ye,
+Jiang, Wang, Li and Li, arXiv 2210.06771).
 The history of scores fixes every inner product between two people's rows. Full batches give the matrix of inner
 products in closed form (Nystroem); mini-batches are fitted (`trajectory`).
 
@@ -21,6 +22,7 @@ from plumbob.lab.attacks.equations import noise_on_residuals
 from plumbob.lab.attacks.interface import Attack, Claim, Condition, NotApplicable, View
 from plumbob.lab.attacks.peer_scores import (
     PEER_SCORES,
+    PEER_SCORES_BY_FEATURE_PARTY,
     ScoreHistory,
     peer_columns,
     peers_name,
@@ -191,4 +193,5 @@ def _spectrum(trajectory: Trajectory, best: Fit) -> tuple[Condition, ...]:
 
 
 FEATURE_GEOMETRY = Attack("feature-geometry", "label", recover_geometry)
-ATTACKS = (FEATURE_GEOMETRY, PEER_SCORES)
+FEATURE_GEOMETRY_BY_FEATURE_PARTY = Attack("feature-geometry", "features", recover_geometry)
+ATTACKS = (FEATURE_GEOMETRY, FEATURE_GEOMETRY_BY_FEATURE_PARTY, PEER_SCORES, PEER_SCORES_BY_FEATURE_PARTY)

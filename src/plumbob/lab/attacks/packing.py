@@ -279,6 +279,7 @@ def history_of(view: View, readings: Sequence[Reading]) -> ScoreHistory:
         error=np.full(len(row), max(view.residual_rounding, noise_on_residuals(view))),
         lower=score,
         upper=score,
+        whole=score,
         rate=np.array([view.plan.rate * view.sigmoid.gradient_scale / len(batch) for batch in batches]),
         decay=1.0 - view.plan.rate * view.plan.l2,
         epoch=np.array([batch.epoch for batch in batches]),

@@ -5,7 +5,8 @@ minus what the party knows of it is the peers' part of the row's score (section 
 which is every row where the batch is no larger than the rank of own columns (Corollary 3.2). Cost: one small singular
 value decomposition per step.
 
-By itself this gives the peers' scores away, for any number of their columns: the claim `feature-geometry` on scores.
+By itself this gives the peers' scores away, for any number of their columns: the claim `feature-geometry` on scores. A
+feature party that reads the labels first (Remark 4.9) gets the label party's part in the same way.
 """
 
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from plumbob.plan.study import label_scale
 
 # A score that is known less exactly than this says nothing about a row of norm about 1.
 LARGEST_ERROR = 1e-2
+UNSURE = 0.75
+"""The share of a label's part beyond which a first score may as well be that of the other label, read wrongly."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,6 +50,8 @@ class ScoreHistory:
     error: Vector
     lower: Vector
     upper: Vector
+    whole: Vector
+    """The same as `score` with the label party's intercept in it, which a feature party need not replay for that."""
     rate: Vector
     """The factor on each step's sums in the update of the weights."""
     decay: float
@@ -168,6 +173,7 @@ def _explain(view: View, visits: _SolvedVisits) -> ScoreHistory:
         error=error / slopes,
         lower=lower - known,
         upper=upper - known,
+        whole=scores - visits.own_score,
         rate=rate,
         decay=1.0 - plan.rate * plan.l2,
         epoch=np.array([batch.epoch for batch in view.batches]),
@@ -228,6 +234,10 @@ def recover_scores(view: View) -> Claim | NotApplicable:
     history = score_history(view)
     if isinstance(history, NotApplicable):
         return history
+    # An intercept is a part of its party's score.
+    history = replace(history, score=history.whole)
+    if not view.is_label_party:
+        history = replace(history, score=np.where(_may_be_misread(view, history)[history.row], np.nan, history.score))
     if noise_on_residuals(view):
         values = _averaged(history)
         return Claim("scores", peers_name(view), values[:, None], conditions=history.conditions())
@@ -236,8 +246,17 @@ def recover_scores(view: View) -> Claim | NotApplicable:
     # Later visits overwrite earlier ones; where the last one is not known, the one before it is near.
     values[history.row[history.is_known]] = history.score[history.is_known]
     last[history.row] = np.arange(len(history.row))
-    is_determined = np.isfinite(values) & history.is_known[last]
+    is_determined = np.isfinite(values) & history.is_known[last] & view.is_label_party
     return Claim("scores", peers_name(view), values[:, None], is_determined, conditions=history.conditions())
+
+
+def _may_be_misread(view: View, history: ScoreHistory) -> Flags:
+    """The rows whose labels a feature party cannot be sure of: read wrongly, every score of theirs is far off."""
+    known = np.flatnonzero(history.is_known)
+    rows, first = np.unique(history.row[known], return_index=True)
+    is_unsure = np.zeros(view.rows, dtype=np.bool_)
+    is_unsure[rows] = np.abs(history.score[known[first]]) > UNSURE * label_weight(view)
+    return is_unsure
 
 
 def _averaged(history: ScoreHistory) -> Vector:
@@ -251,6 +270,8 @@ def _averaged(history: ScoreHistory) -> Vector:
     sums = np.bincount(row, weights=precision * history.score[is_late], minlength=history.rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         means, variances = sums / known, 1.0 / known
+    if not known.any():
+        return means
     middle = float(np.nanmean(means))
     signal = max(float(np.nanmean((means - middle) ** 2 - np.where(known > 0, variances, np.nan))), 0.0)
     shrunk: Vector = middle + (means - middle) * signal / (signal + variances)
@@ -274,3 +295,4 @@ def usual_size(view: View) -> float:
 
 
 PEER_SCORES = Attack("feature-geometry", "label", recover_scores, target="scores")
+PEER_SCORES_BY_FEATURE_PARTY = Attack("feature-geometry", "features", recover_scores, target="scores")
