@@ -130,6 +130,8 @@ def test_impossible_questions_are_refused(keys: dict[str, Any]) -> None:
 ALONE: dict[str, Any] = {"intercept": False, "start": "xavier"}
 FEW_NOISY: dict[str, Any] = {"rows": 2000, "noise": "sound", "epsilon": 0.2, "batch_size": 64, **CLIPPED}
 STARTED_NOISY: dict[str, Any] = {**FEW_NOISY, "start": "xavier"}
+AS_IN_EXCHANGE: dict[str, Any] = {"sigmoid": "taylor", "batches": "reshuffled", "learning_rate": 0.1}
+BALANCED: dict[str, Any] = {"class_weight": "balanced"}
 LABELS, SCORES, COLUMNS = ("features", "labels"), ("label", "scores"), ("label", "features")
 TWO = (11, 12)
 JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, Any], str]]] = {
@@ -149,6 +151,8 @@ JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, An
     "strong noise drowns single labels; what columns say in general comes through, of groups in the first step": [
         *((name, LABELS, TWO, STARTED_NOISY, BLOCKED) for name in ("label-sign", "label-stacked", "label-average")),
         ("label-average", LABELS, TWO, FEW_NOISY, DEGRADES),
+        ("label-average", LABELS, TWO, {**STARTED_NOISY, "protocol": "clear", **AS_IN_EXCHANGE}, BLOCKED),
+        ("label-average", LABELS, TWO, {**STARTED_NOISY, "protocol": "clear", **AS_IN_EXCHANGE, **BALANCED}, DEGRADES),
         ("label-stacked", LABELS, TWO, {**FEW_NOISY, "rows": 10_000_000, "delta": 1e-8}, DEGRADES),
         ("label-average", LABELS, TWO, {"noise": "std", "noise_std": 0.2, "batch_size": 8, **CLIPPED}, LEAKS),
         ("label-average", LABELS, TWO, {}, NO_FINDING),

@@ -42,6 +42,11 @@ def label_promise(plan: Plan) -> Iterator[str]:
         epsilon = cost.zcdp_epsilon(plan.delta)
         odds = odds_in_words(epsilon, plan.delta, "this person's label", "the other label in this person's row")
         yield f"Differential privacy for labels: {odds}. Columns have no such promise."
+    elif plan.noise == "sound":
+        yield (
+            "The noise was made for labels of equal weight. Balanced classes let a rare label count more, so nothing is"
+            " promised."
+        )
     elif plan.noise == "heuristic" and delta_mistake(plan.delta, plan.rows) is not None:
         yield (
             f"delta {plan.delta:g} is one in {plan.rows:,} rows or more, as in the paper's experiments: whoever"

@@ -56,8 +56,8 @@ def label_sensitivity(plan: Plan) -> float:
 
 
 def label_cost(plan: Plan) -> LabelCost | None:
-    """What a run costs for one label, where that is a sound statement: with `sound` noise only."""
-    if plan.noise != "sound":
+    """What a run costs for one label, where that is a sound statement: `sound` noise, labels of equal weight."""
+    if plan.noise != "sound" or plan.class_weight != "none":
         return None
     return LabelCost(noise_std(plan, "label"), label_sensitivity(plan), plan.passes_without_sample)
 

@@ -1,18 +1,24 @@
 """`label-average`: each epoch draws fresh noise, and the average has less of it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
+from plumbob.checking.check import check
 from plumbob.lab.attacks import label_average
 from plumbob.lab.attacks.interface import View
 from plumbob.lab.attacks.label_average import LABEL_AVERAGE
 from plumbob.lab.attacks.label_sign import LABEL_SIGN
+from plumbob.lab.audit.score import scored
+from plumbob.lab.audit.truth import Truth
 from plumbob.model.logistic import signs_of
+from plumbob.plan import PAPER, Plan
 from tests.lab.attacks.support import gaussian, read, read_from
 from tests.protocol.support import plan_for, trained
 
-NOISY = {"protocol": "clear", "row_norm": 1.0, "noise": "std", "batch_size": 6}
+NOISY: dict[str, Any] = {"protocol": "clear", "row_norm": 1.0, "noise": "std", "batch_size": 6}
 
 
 def test_the_rate_is_what_the_formula_says() -> None:
@@ -46,3 +52,20 @@ def test_the_expected_rate() -> None:
     """Noise 10 over 30 epochs leaves a rate of 0.863."""
     assert label_average.expected_rate(2.0, 10.0 / np.sqrt(30.0)) == pytest.approx(0.863, abs=5e-4)
     assert label_average.expected_rate(2.0, 0.0) == 1.0
+
+
+def test_a_rare_label_of_balanced_classes_outweighs_noise() -> None:
+    """One positive in a hundred counts as much as fifty others: noise that drowns a plain label ranks it high."""
+    generator = np.random.default_rng(1)
+    X, scores = generator.normal(size=(1500, 16)), generator.normal(size=1500)
+    y = (scores >= np.sort(scores)[-15]).astype(np.int64)
+    keys = {"noise_std": 320.0, "class_weight": "balanced", "start": "xavier", "batch_size": 12, "epochs": 40}
+    plan = Plan.for_columns((4, 12), rows=1500, seed=3, **{**PAPER, **NOISY, **keys, "learning_rate": 0.0005})
+    truth = Truth.of(trained(plan, (X, y)))
+    [found] = scored(LABEL_AVERAGE, "features", LABEL_AVERAGE(truth.views["features"]), truth)
+    assert found.verdict == "leaks"
+    verdicts = [
+        [one.verdict for one in check(judged, positives=0.01) if "label-average" in one.attacks]
+        for judged in (plan, plan.replace(class_weight="none"))
+    ]
+    assert verdicts == [["degrades"], ["blocked"]]

@@ -70,7 +70,9 @@ def _verdict_on_labels(figures: Figures, by: str, known: float, noise: float) ->
     if is_enough and noise <= QUIET * figures.label_signal and figures.flipped <= MOST_FLIPPED:
         return LEAKS
     # From zero weights the first sums are counts of labels: noise on single ones does not hide those of groups.
-    if figures.plan.start == "zero" or most_advantage(figures, by) > figures.plan.tolerance_labels:
+    # Balanced classes let a rare label count as much as many others.
+    is_bare = figures.plan.start == "zero" or figures.plan.class_weight != "none"
+    if is_bare or most_advantage(figures, by) > figures.plan.tolerance_labels:
         return DEGRADES
     is_faint = figures.general_signal(by, figures.visits) <= FAINT
     is_even = figures.steps // figures.passes >= MANY_STEPS
