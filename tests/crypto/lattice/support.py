@@ -1,5 +1,6 @@
 """A small world for the lattice tests: keys that are tested, products of any shape, and what they should give."""
 
+import atexit
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -37,6 +38,8 @@ from plumbob.crypto.lattice.layout import Direction
 TINY = sets.insecure_for_tests(64, 2)
 TINY_WIDE = sets.insecure_for_tests(64, 3)
 TINY_SLOTS = sets.insecure_for_tests(64, 6, has_slots=True)
+ENGINE = Engine(threads=1)
+atexit.register(ENGINE._prepared.clear)  # The kernel complains of what is left when Python ends.
 OWNER_SEED, EVALUATOR_SEED = bytes(range(32)), bytes(range(32, 64))
 
 

@@ -11,15 +11,15 @@ from plumbob.crypto.lattice import MOST_TESTS, KeyProof, KeyTest, key_test, sets
 from plumbob.crypto.lattice.kernel import Engine
 from plumbob.errors import CiphertextRefusedError, KeyRefusedError
 from tests.crypto.lattice import residues
-from tests.crypto.lattice.support import TINY, TINY_WIDE, admitted, make_key
+from tests.crypto.lattice.support import ENGINE, TINY, TINY_WIDE, admitted, make_key
 
 ROOT = Path(__file__).parents[3]
 SIGMA, SECRET = bytes(range(32)), bytes(range(32, 64))
 
 
-def test_an_honest_key_is_the_one_that_was_sent(lattice_engine: Engine) -> None:
+def test_an_honest_key_is_the_one_that_was_sent() -> None:
     """What passes is the very key, with the digest of its bytes."""
-    key = make_key(lattice_engine, TINY)
+    key = make_key(ENGINE, TINY)
     passed = admitted(key)
     packed = np.frombuffer(key.public, dtype=np.uint8).reshape(2, -1)
     assert (passed.residues == residues.unpack(TINY, packed)).all()
@@ -75,13 +75,13 @@ def test_the_printed_probabilities_are_right() -> None:
     assert f"2 exp(-6 (252)^2 / (3N/4)): 2^-{tail} at N = 8192" in page
 
 
-def test_another_challenge_has_another_nonce(lattice_engine: Engine) -> None:
+def test_another_challenge_has_another_nonce() -> None:
     """An owner that a rolled-back journal sets back to its old draw never commits twice under one nonce."""
-    key = make_key(lattice_engine, TINY)
+    key = make_key(ENGINE, TINY)
     public = key.public
     nonces = []
     for sigma in (SIGMA, bytes(32), SIGMA):
-        test, proof = KeyTest(lattice_engine, TINY, key.context, public, sigma), KeyProof(key, public, SECRET)
+        test, proof = KeyTest(ENGINE, TINY, key.context, public, sigma), KeyProof(key, public, SECRET)
         nonces.append(proof.reveal(test.reveal(proof.commit(test.challenge()))))
     assert None not in nonces
     assert nonces[0] == nonces[2] != nonces[1]
@@ -105,23 +105,23 @@ def malformed_keys() -> dict[str, Callable[[np.ndarray, tuple[int, ...]], np.nda
 
 
 @pytest.mark.parametrize("name", malformed_keys())
-def test_a_malformed_key_is_refused(lattice_engine: Engine, name: str) -> None:
+def test_a_malformed_key_is_refused(name: str) -> None:
     """Whatever it commits to, the owner of a malformed key cannot have rho's bits."""
-    key = make_key(lattice_engine, TINY_WIDE)
+    key = make_key(ENGINE, TINY_WIDE)
     honest = residues.unpack(TINY_WIDE, np.frombuffer(key.public, dtype=np.uint8).reshape(3, -1))
     public = residues.pack(malformed_keys()[name](honest, TINY_WIDE.primes)).tobytes()
-    test = KeyTest(lattice_engine, TINY_WIDE, key.context, public, SIGMA)
+    test = KeyTest(ENGINE, TINY_WIDE, key.context, public, SIGMA)
     proof = KeyProof(key, public, SECRET)
     assert proof.reveal(test.reveal(proof.commit(test.challenge()))) is None
     with pytest.raises(KeyRefusedError, match="failed its test"):
         test.finish(SECRET)
 
 
-def test_a_challenge_of_the_evaluators_choice_is_not_decrypted(lattice_engine: Engine) -> None:
+def test_a_challenge_of_the_evaluators_choice_is_not_decrypted() -> None:
     """An X0 or X1 that sigma does not give ends the run before anything is revealed."""
-    key = make_key(lattice_engine, TINY)
+    key = make_key(ENGINE, TINY)
     public = key.public
-    test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
+    test, proof = KeyTest(ENGINE, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
     challenge = bytearray(test.challenge())
     challenge[0] ^= 1
     proof.commit(bytes(challenge))
@@ -129,11 +129,11 @@ def test_a_challenge_of_the_evaluators_choice_is_not_decrypted(lattice_engine: E
         proof.reveal(SIGMA)
 
 
-def test_no_step_comes_twice_or_too_early(lattice_engine: Engine) -> None:
+def test_no_step_comes_twice_or_too_early() -> None:
     """A second challenge or commitment, a nonce before the commitment, and another nonce are refused."""
-    key = make_key(lattice_engine, TINY)
+    key = make_key(ENGINE, TINY)
     public = key.public
-    test, proof = KeyTest(lattice_engine, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
+    test, proof = KeyTest(ENGINE, TINY, key.context, public, SIGMA), KeyProof(key, public, SECRET)
     with pytest.raises(KeyRefusedError, match="failed its test"):
         test.finish(SECRET)
     with pytest.raises(KeyRefusedError, match="was not drawn"):
@@ -150,14 +150,14 @@ def test_no_step_comes_twice_or_too_early(lattice_engine: Engine) -> None:
     assert test.finish(nonce).context == key.context
 
 
-def test_malformed_messages_are_refused(lattice_engine: Engine) -> None:
+def test_malformed_messages_are_refused() -> None:
     """Keys, challenges, commitments, sigmas and nonces of another length, and residues out of range."""
-    key = make_key(lattice_engine, TINY)
+    key = make_key(ENGINE, TINY)
     public = key.public
     for wrong in (public[:-1], public + b"0", public[:-13] + b"\xff" * 13):
         with pytest.raises(CiphertextRefusedError, match="expected"):
-            KeyTest(lattice_engine, TINY, key.context, wrong, SIGMA)
-    test = KeyTest(lattice_engine, TINY, key.context, public, SIGMA)
+            KeyTest(ENGINE, TINY, key.context, wrong, SIGMA)
+    test = KeyTest(ENGINE, TINY, key.context, public, SIGMA)
     challenge = test.challenge()
     for wrong in (challenge[:-1], challenge[:-13] + b"\xff" * 13):
         with pytest.raises(CiphertextRefusedError, match="expected"):

@@ -10,7 +10,7 @@ from plumbob.crypto.lattice import Layout, PrivateMatrix, pairs
 from plumbob.crypto.lattice.interface import Answered, Packed, ReplyKeys, RequestKeys
 from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.sets import ParameterSet
-from tests.crypto.lattice.support import TINY, TINY_SLOTS, TINY_WIDE, random_entries, random_pairs
+from tests.crypto.lattice.support import ENGINE, TINY, TINY_SLOTS, TINY_WIDE, random_entries, random_pairs
 
 STREAMS = [bytes([number]) * 32 for number in range(6)]
 CUTS = [slice(0, 1), slice(1, 4), slice(4, 5)]
@@ -46,18 +46,18 @@ def packed(parameters: ParameterSet, request: bytes) -> Packed:
 
 
 @pytest.mark.parametrize("is_turn", [False, True])
-def test_replies_in_slots_are_made_in_parts(lattice_engine: Engine, is_turn: bool) -> None:
+def test_replies_in_slots_are_made_in_parts(is_turn: bool) -> None:
     """Blocks of rows, each with its terms: inner products, and complex ones."""
     terms, slots = 2, TINY_SLOTS
     generator = np.random.default_rng(2)
     values = generator.integers(-(2**20), 2**20, (2, COUNT, terms, 64)).astype(np.int32)
-    request = lattice_engine.encrypt_slots(slots, request_keys(lattice_engine, slots), values[0].reshape(-1, 64), b"")
+    request = ENGINE.encrypt_slots(slots, request_keys(ENGINE, slots), values[0].reshape(-1, 64), b"")
     polynomials = packed(slots, request)
 
     def reply(part: slice) -> Answered:
-        keys = replace(reply_keys(lattice_engine, slots), first=part.start)
+        keys = replace(reply_keys(ENGINE, slots), first=part.start)
         asked = polynomials[part.start * terms : part.stop * terms]
-        return lattice_engine.reply_slots(slots, keys, asked, values[1][part], is_turn)
+        return ENGINE.reply_slots(slots, keys, asked, values[1][part], is_turn)
 
     assert_same([reply(part) for part in CUTS], reply(slice(0, COUNT)))
 
@@ -68,39 +68,37 @@ def matrix_of(engine: Engine, layout: Layout, entries: NDArray[np.int64], part: 
     return PrivateMatrix(engine, replace(layout, rows=len(rows)), rows)
 
 
-def test_scores_are_made_in_parts(lattice_engine: Engine) -> None:
+def test_scores_are_made_in_parts() -> None:
     """Each block of rows has its reply."""
     layout = Layout(TINY, "scores", 64 // 3 * COUNT - 4, 5, 3, 51, 32)
     generator = np.random.default_rng(3)
     entries = random_entries(generator, layout.rows, layout.columns)
     [placed] = layout.place(random_pairs(generator, layout.columns, 51))
-    keys = request_keys(lattice_engine, TINY)
-    polynomials = packed(TINY, lattice_engine.encrypt(TINY, keys, placed, layout.input_bits, b""))
+    keys = request_keys(ENGINE, TINY)
+    polynomials = packed(TINY, ENGINE.encrypt(TINY, keys, placed, layout.input_bits, b""))
 
     def reply(part: slice) -> Answered:
-        keys = replace(reply_keys(lattice_engine, TINY), first=part.start)
-        return lattice_engine.reply(matrix_of(lattice_engine, layout, entries, part), keys, polynomials)
+        keys = replace(reply_keys(ENGINE, TINY), first=part.start)
+        return ENGINE.reply(matrix_of(ENGINE, layout, entries, part), keys, polynomials)
 
     assert layout.replies == COUNT
     assert_same([reply(part) for part in CUTS], reply(slice(0, COUNT)))
 
 
-def test_gradients_are_added_up_in_parts(lattice_engine: Engine) -> None:
+def test_gradients_are_added_up_in_parts() -> None:
     """Blocks of rows are polynomials of the request: their sums, added up and hidden, are the reply."""
     layout = Layout(TINY_WIDE, "gradients", 64 // 3 * COUNT - 4, 5, 3, 104, 88)
     generator = np.random.default_rng(4)
     entries = random_entries(generator, layout.rows, layout.columns)
     [placed] = layout.place(pairs.reduce(random_pairs(generator, layout.rows, 128), 104))
-    request = lattice_engine.encrypt(TINY_WIDE, request_keys(lattice_engine, TINY_WIDE), placed, 104, b"")
-    polynomials, keys = packed(TINY_WIDE, request), reply_keys(lattice_engine, TINY_WIDE)
+    request = ENGINE.encrypt(TINY_WIDE, request_keys(ENGINE, TINY_WIDE), placed, 104, b"")
+    polynomials, keys = packed(TINY_WIDE, request), reply_keys(ENGINE, TINY_WIDE)
     sums = [
-        lattice_engine.add_up(
-            matrix_of(lattice_engine, layout, entries, part), keys.uniform, part.start, polynomials[part]
-        )
+        ENGINE.add_up(matrix_of(ENGINE, layout, entries, part), keys.uniform, part.start, polynomials[part])
         for part in CUTS
     ]
     primes = np.array(TINY_WIDE.primes, dtype=np.uint64)[:, None]
     total = sum(sums[1:], sums[0]) % primes
-    whole = lattice_engine.reply(matrix_of(lattice_engine, layout, entries, slice(0, COUNT)), keys, polynomials)
+    whole = ENGINE.reply(matrix_of(ENGINE, layout, entries, slice(0, COUNT)), keys, polynomials)
     assert layout.requests == COUNT
-    assert_same([lattice_engine.hide(layout, keys, total)], whole)
+    assert_same([ENGINE.hide(layout, keys, total)], whole)

@@ -10,11 +10,11 @@ import pytest
 from gmpy2 import mpz
 
 from plumbob.crypto.lattice import sets
-from plumbob.crypto.lattice.kernel import Engine
 from plumbob.crypto.lattice.sets import LARGEST_ERROR, PRIMES, SLOT_PRIMES, root
 from plumbob.errors import CryptoError
 from tests.crypto.lattice import residues
 from tests.crypto.lattice.residues import forward, inverse, multiply
+from tests.crypto.lattice.support import ENGINE
 
 KEY = bytes(range(32))
 
@@ -127,9 +127,9 @@ def test_errors_have_their_width_and_their_bound() -> None:
 
 
 @pytest.mark.parametrize("part", [0, 1])
-def test_uniform_polynomials_are_uniform(lattice_engine: Engine, part: int) -> None:
+def test_uniform_polynomials_are_uniform(part: int) -> None:
     """Sixteenths of the range are hit equally often, in every prime."""
-    drawn = lattice_engine.uniform(sets.SCORES, KEY)[part]
+    drawn = ENGINE.uniform(sets.SCORES, KEY)[part]
     counts = np.bincount((drawn >> np.uint64(46)).astype(np.int64), minlength=16)
     assert int(drawn.max()) < sets.SCORES.primes[part]
     assert abs(counts - 256).max() < 6 * 16
