@@ -1,7 +1,7 @@
 // The field modulo 2^255 - 19 by products of 52 bits: five digits of 51 bits, each in a word of eight lanes.
 #pragma once
 
-#include "edwards.h"
+#include "field25519_five.h"
 
 namespace plumbob {
 namespace {
@@ -9,57 +9,16 @@ namespace {
 // `Lanes` brings, beside what edwards.h wants: add_low and add_high, which add the lower and the upper half of a product
 // of 104 bits. They take no more than 52 bits of a factor, so every sum is carried before it is multiplied.
 template <class Lanes>
-struct IfmaField {
-    using Machine = Lanes;
-    using Word = typename Machine::Word;
-    static constexpr unsigned kDigits = 5;
-    static constexpr unsigned kPackedWords = kDigits;
-    static constexpr unsigned kBits = 51;
-    static constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
-
-    struct Element {
-        Word digits[kDigits];
-    };
+struct IfmaField : FiveDigits<Lanes> {
+    using Base = FiveDigits<Lanes>;
+    using typename Base::Element;
+    using typename Base::Machine;
+    using typename Base::Word;
+    using Base::kBits, Base::kDigits, Base::kMask;
 
     struct Wide {
         Word columns[kDigits];
     };
-
-    static PLUMBOB_INLINE Element constant(const Number& number) {
-        const std::uint64_t* w = number.words;
-        return {{Machine::spread(w[0] & kMask), Machine::spread((w[0] >> 51 | w[1] << 13) & kMask),
-                 Machine::spread((w[1] >> 38 | w[2] << 26) & kMask), Machine::spread((w[2] >> 25 | w[3] << 39) & kMask),
-                 Machine::spread((w[3] >> 12) & kMask)}};
-    }
-
-    // The highest bit is left out.
-    static Element from_words(const Word* w) {
-        const Word mask = Machine::spread(kMask);
-        return {{w[0] & mask, (w[0] >> 51 | w[1] << 13) & mask, (w[1] >> 38 | w[2] << 26) & mask,
-                 (w[2] >> 25 | w[3] << 39) & mask, (w[3] >> 12) & mask}};
-    }
-
-    static void to_words(const Element& a, Word* w) {
-        const Word* d = a.digits;
-        w[0] = d[0] | d[1] << 51;
-        w[1] = d[1] >> 13 | d[2] << 38;
-        w[2] = d[2] >> 26 | d[3] << 25;
-        w[3] = d[3] >> 39 | d[4] << 12;
-    }
-
-    static PLUMBOB_INLINE void pack(const Element& a, Word* packed) {
-        for (unsigned i = 0; i < kDigits; ++i) packed[i] = a.digits[i];
-    }
-
-    static PLUMBOB_INLINE Element unpack(const Word* packed) {
-        return {{packed[0], packed[1], packed[2], packed[3], packed[4]}};
-    }
-
-    static PLUMBOB_INLINE Element select(const Word& mask, const Element& a, const Element& b) {
-        Element result;
-        for (unsigned i = 0; i < kDigits; ++i) result.digits[i] = Machine::select(mask, a.digits[i], b.digits[i]);
-        return result;
-    }
 
     static PLUMBOB_INLINE Wide widened(const Element& a) {
         return {{a.digits[0], a.digits[1], a.digits[2], a.digits[3], a.digits[4]}};
@@ -164,20 +123,7 @@ struct IfmaField {
     static PLUMBOB_INLINE Element multiply(const Element& a, const Element& b) { return carried(product(a, b)); }
     static PLUMBOB_INLINE Element square(const Element& a) { return carried(squared(a)); }
 
-    static Element canonical(const Element& a) {
-        const Word mask = Machine::spread(kMask);
-        Element result = carried(widened(a));
-        // Whether the number is 2^255 - 19 or more: whether adding 19 carries out of the highest digit.
-        Word over = (result.digits[0] + Machine::spread(19)) >> kBits;
-        for (unsigned i = 1; i < kDigits; ++i) over = (result.digits[i] + over) >> kBits;
-        over = times_nineteen(over);
-        for (unsigned i = 0; i < kDigits; ++i) {
-            const Word digit = result.digits[i] + over;
-            result.digits[i] = digit & mask;
-            over = digit >> kBits;
-        }
-        return result;
-    }
+    static Element canonical(const Element& a) { return Base::reduced(carried(widened(a))); }
 };
 
 }  // namespace

@@ -1,65 +1,24 @@
 // The field modulo 2^255 - 19 for any machine: one residue in five digits of 51 bits, products of 128 bits.
 #pragma once
 
-#include "edwards.h"
+#include "field25519_five.h"
 
 namespace plumbob {
 namespace {
 
 // `Lanes` brings, beside what edwards.h wants: WideWord, and multiply, narrowed.
 template <class Lanes>
-struct PortableField {
-    using Machine = Lanes;
-    using Word = typename Machine::Word;
+struct PortableField : FiveDigits<Lanes> {
+    using Base = FiveDigits<Lanes>;
+    using typename Base::Element;
+    using typename Base::Machine;
+    using typename Base::Word;
+    using Base::kBits, Base::kDigits, Base::kMask, Base::times_nineteen;
     using WideWord = typename Machine::WideWord;
-    static constexpr unsigned kDigits = 5;
-    static constexpr unsigned kPackedWords = kDigits;
-    static constexpr unsigned kBits = 51;
-    static constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1;
-
-    struct Element {
-        Word digits[kDigits];
-    };
 
     struct Wide {
         WideWord columns[kDigits];
     };
-
-    static PLUMBOB_INLINE Element constant(const Number& number) {
-        const std::uint64_t* w = number.words;
-        return {{Machine::spread(w[0] & kMask), Machine::spread((w[0] >> 51 | w[1] << 13) & kMask),
-                 Machine::spread((w[1] >> 38 | w[2] << 26) & kMask), Machine::spread((w[2] >> 25 | w[3] << 39) & kMask),
-                 Machine::spread((w[3] >> 12) & kMask)}};
-    }
-
-    // The highest bit is left out.
-    static Element from_words(const Word* w) {
-        const Word mask = Machine::spread(kMask);
-        return {{w[0] & mask, (w[0] >> 51 | w[1] << 13) & mask, (w[1] >> 38 | w[2] << 26) & mask,
-                 (w[2] >> 25 | w[3] << 39) & mask, (w[3] >> 12) & mask}};
-    }
-
-    static void to_words(const Element& a, Word* w) {
-        const Word* d = a.digits;
-        w[0] = d[0] | d[1] << 51;
-        w[1] = d[1] >> 13 | d[2] << 38;
-        w[2] = d[2] >> 26 | d[3] << 25;
-        w[3] = d[3] >> 39 | d[4] << 12;
-    }
-
-    static PLUMBOB_INLINE void pack(const Element& a, Word* packed) {
-        for (unsigned i = 0; i < kDigits; ++i) packed[i] = a.digits[i];
-    }
-
-    static PLUMBOB_INLINE Element unpack(const Word* packed) {
-        return {{packed[0], packed[1], packed[2], packed[3], packed[4]}};
-    }
-
-    static PLUMBOB_INLINE Element select(const Word& mask, const Element& a, const Element& b) {
-        Element result;
-        for (unsigned i = 0; i < kDigits; ++i) result.digits[i] = Machine::select(mask, a.digits[i], b.digits[i]);
-        return result;
-    }
 
     static PLUMBOB_INLINE Element sum(const Element& a, const Element& b) {
         Element result;
@@ -84,8 +43,6 @@ struct PortableField {
         for (unsigned i = 1; i < kDigits; ++i) result.digits[i] = (a.digits[i] & mask) + (a.digits[i - 1] >> kBits);
         return result;
     }
-
-    static PLUMBOB_INLINE Word times_nineteen(const Word& a) { return (a << 4) + (a << 1) + a; }
 
     static PLUMBOB_INLINE Wide product(const Element& left, const Element& right) {
         const Word *a = left.digits, *b = right.digits;
@@ -157,20 +114,7 @@ struct PortableField {
         return subtract(squares, squared(sum(a, b)));
     }
 
-    static Element canonical(const Element& a) {
-        const Word mask = Machine::spread(kMask);
-        Element result = tightened(tightened(a));
-        // Whether the number is 2^255 - 19 or more: whether adding 19 carries out of the highest digit.
-        Word over = (result.digits[0] + Machine::spread(19)) >> kBits;
-        for (unsigned i = 1; i < kDigits; ++i) over = (result.digits[i] + over) >> kBits;
-        over = times_nineteen(over);
-        for (unsigned i = 0; i < kDigits; ++i) {
-            const Word digit = result.digits[i] + over;
-            result.digits[i] = digit & mask;
-            over = digit >> kBits;
-        }
-        return result;
-    }
+    static Element canonical(const Element& a) { return Base::reduced(tightened(tightened(a))); }
 };
 
 }  // namespace

@@ -1,19 +1,15 @@
 #include "lattice.h"
 
-#include <atomic>
-#include <chrono>
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
 #include "lattice_common.h"
+#include "threads.h"
 
 #if defined(PLUMBOB_SECRETS_ARE_UNDEFINED)
 #include <valgrind/memcheck.h>
@@ -49,51 +45,15 @@ private:
     std::unique_ptr<std::uint64_t[]> data_;
 };
 
-// Asks from time to time whether somebody wants to end the call: only the thread that made it may.
-class Interruptions {
-public:
-    void ask() {
-        const auto now = std::chrono::steady_clock::now();
-        if (asks_interruption == nullptr || now < next_) return;
-        next_ = now + std::chrono::milliseconds(100);
-        asks_interruption();
-    }
-
-private:
-    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-};
-
-// Calls work(room, item) for each item, on several threads that live as long as the call. Each thread has one room.
+// Calls work(room, item) for each item, on several threads. Each thread has one room.
 template <class Work>
 void for_each_item(unsigned threads, std::size_t items, std::size_t size, Work work) {
-    std::atomic<std::size_t> next{0};
-    const std::size_t parts = std::max<std::size_t>(1, std::min<std::size_t>(threads, items));
-    std::vector<std::exception_ptr> failures(parts);
-    auto part = [&](std::size_t index) {
-        try {
-            const Room room(size);
-            Interruptions interruptions;
-            for (std::size_t item = next++; item < items; item = next++) {
-                work(room.data(), item);
-                if (index == 0) interruptions.ask();
-            }
-        } catch (...) {
-            failures[index] = std::current_exception();
-            next = items;
-        }
-    };
-    std::vector<std::thread> helpers;
-    helpers.reserve(parts);
-    try {
-        for (std::size_t index = 1; index < parts; ++index) helpers.emplace_back(part, index);
-    } catch (const std::system_error&) {
-        // The system has no thread left for us: the items that are left are done here.
-    }
-    part(0);
-    for (auto& helper : helpers) helper.join();
-    for (const auto& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
+    hand_out(threads, items, [&](std::size_t) {
+        return [&work, room = Room(size)](std::size_t item) {
+            work(room.data(), item);
+            return false;
+        };
+    });
 }
 
 std::uint64_t multiply_mod(std::uint64_t a, std::uint64_t b, std::uint64_t p) {

@@ -12,9 +12,6 @@ namespace plumbob {
 
 using Words64 = std::vector<std::uint64_t>;
 
-// Throws if the caller is to stop; the Python module sets it. Called between polynomials, by the thread that called us.
-inline void (*asks_interruption)() = nullptr;
-
 // Little-endian numbers of up to 128 bits, two words each.
 struct StreamKey {
     std::uint32_t words[8];

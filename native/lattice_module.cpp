@@ -11,6 +11,7 @@
 #include <string>
 
 #include "lattice.h"
+#include "threads.h"
 
 namespace nb = nanobind;
 

@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <exception>
-#include <system_error>
-#include <thread>
 
-#include "lattice.h"
 #include "ristretto_scalar.h"
+#include "threads.h"
 
 namespace plumbob {
 namespace {
@@ -16,60 +12,22 @@ namespace {
 // Points that a thread takes at a time without a core's batches: enough to be worth it, few enough to be shared evenly.
 constexpr std::size_t kTurn = 512;
 
-// Asks from time to time whether somebody wants to end the call: only the thread that made it may.
-class Pauses {
-public:
-    void ask() {
-        const auto now = std::chrono::steady_clock::now();
-        if (asks_interruption == nullptr || now < next_) return;
-        next_ = now + kPause;
-        asks_interruption();
-    }
-
-private:
-    static constexpr std::chrono::milliseconds kPause{100};
-    std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kPause;
-};
-
 // Calls turn(part, first, size) for pieces of [0, count), at most `size` each, and gives the place of the first point
 // that is refused. Pieces are handed out in order and each is finished, so that the place does not depend on threads.
 template <class Turn>
 std::size_t in_turns(std::size_t count, std::size_t size, unsigned threads, Turn turn) {
-    const std::size_t pieces = (count + size - 1) / size;
-    const std::size_t parts = std::max<std::size_t>(1, std::min<std::size_t>(threads, pieces));
-    std::atomic<std::size_t> next{0}, refused{kNoneRefused};
-    std::vector<std::exception_ptr> failures(parts);
-    auto part = [&](std::size_t index) {
-        try {
-            Pauses pauses;
-            for (std::size_t piece = next++; piece < pieces; piece = next++) {
-                const std::size_t first = piece * size;
-                const std::size_t found = turn(index, first, std::min(size, count - first));
-                if (found != kNoneRefused) {
-                    std::size_t lowest = refused;
-                    while (first + found < lowest && !refused.compare_exchange_weak(lowest, first + found)) {
-                    }
-                    next = pieces;
-                }
-                if (index == 0) pauses.ask();
+    std::atomic<std::size_t> refused{kNoneRefused};
+    hand_out(threads, (count + size - 1) / size, [&](std::size_t index) {
+        return [&, index](std::size_t piece) {
+            const std::size_t first = piece * size;
+            const std::size_t found = turn(index, first, std::min(size, count - first));
+            if (found == kNoneRefused) return false;
+            std::size_t lowest = refused;
+            while (first + found < lowest && !refused.compare_exchange_weak(lowest, first + found)) {
             }
-        } catch (...) {
-            failures[index] = std::current_exception();
-            next = pieces;
-        }
-    };
-    std::vector<std::thread> helpers;
-    helpers.reserve(parts);
-    try {
-        for (std::size_t index = 1; index < parts; ++index) helpers.emplace_back(part, index);
-    } catch (const std::system_error&) {
-        // The system has no thread left for us: the pieces that are left are done here.
-    }
-    part(0);
-    for (auto& helper : helpers) helper.join();
-    for (const auto& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
+            return true;
+        };
+    });
     return refused;
 }
 

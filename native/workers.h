@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "ring.h"
+#include "threads.h"
 
 namespace plumbob {
 
@@ -57,36 +54,16 @@ private:
     std::uint64_t products_ = 0;
 };
 
-// Calls work(worker, first, last) so that all of [0, items) is covered. Threads live as long as the call: there is no
-// pool that a fork could break. Below some fifty microseconds a thread costs more than it brings, so `products`, the
-// blocks' products per item, decides.
+// Calls work(worker, first, last) so that all of [0, items) is covered. Below some fifty microseconds a thread costs more
+// than it brings, so `products`, the blocks' products per item, decides.
 template <class Work>
 void share(const Domain& domain, unsigned threads, std::size_t items, std::size_t products, Work work) {
     const std::size_t worthwhile = std::max<std::size_t>(1, items * products * domain.core().lanes / 64);
     const std::size_t parts = std::max<std::size_t>(1, std::min({std::size_t{threads}, items, worthwhile}));
-    std::vector<std::exception_ptr> failures(parts);
-    auto part = [&](std::size_t index) {
-        try {
-            Worker worker(domain);
-            work(worker, items * index / parts, items * (index + 1) / parts);
-        } catch (...) {
-            failures[index] = std::current_exception();
-        }
-    };
-    std::vector<std::thread> helpers;
-    helpers.reserve(parts);
-    std::size_t started = 1;
-    try {
-        for (; started < parts; ++started) helpers.emplace_back(part, started);
-    } catch (const std::system_error&) {
-        // The system has no thread left for us: what was not handed out is done here.
-    }
-    part(0);
-    for (; started < parts; ++started) part(started);
-    for (auto& helper : helpers) helper.join();
-    for (const auto& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
+    run_parts(parts, [&](std::size_t index) {
+        Worker worker(domain);
+        work(worker, items * index / parts, items * (index + 1) / parts);
+    });
 }
 
 }  // namespace plumbob
