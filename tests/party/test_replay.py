@@ -482,6 +482,13 @@ def other_columns(data: bytes) -> bytes:
     return b"".join(evidence.packed_table(replace(table, columns=(replace(first, values=first.values + 1), *rest))))
 
 
+def other_share(data: bytes) -> bytes:
+    """A model part with one unit more in a share of its weights: what a later prediction would use."""
+    part = ModelPart.from_json(data, Path("part.json"))
+    own, *rest = part.shares["features"]
+    return replace(part, shares={**part.shares, "features": [own + 1, *rest]}).to_json()
+
+
 def kind_in(record: bytes) -> int:
     """The kind of the message in a record; 0 in that of a decision, which is none."""
     what, name = evidence.RECORD.unpack_from(record)
@@ -530,6 +537,7 @@ def first(data: bytes) -> bytes:
         # Settings stand beside the columns that they were read with.
         (("columns", alone(other_settings)), "its settings"),
         (("brought", alone(first)), "earlier sessions"),
+        (("encoder", alone(other_share)), "the model part that it kept does not follow"),
         # It signed more than what it kept leads to: evidence may end early only where the signatures do.
         (("messages-1", heard_less), "to label does not follow"),
         (without_numbers, "to label does not follow"),
