@@ -79,6 +79,7 @@ def _block(
         nothing = nothing.replace("No known", "No other known")
     plan = None if figures is None else figures.plan
     helps = merged([one.changes for one in findings if one.verdict == LEAKS])
+    remedy = as_flags(helps, plan) or _in_other_words(findings)
     place = SaidWhere.OPENED if assumes == HONEST else SaidWhere.TRACE
     agreed = () if figures is None or (assumes == CHEATING and not lines) else tuple(said(place, figures))
     shut = () if figures is None or assumes == HONEST else tuple(said(SaidWhere.SHUT, figures))
@@ -89,13 +90,13 @@ def _block(
         agreed,
         lines,
         nothing + (PARTIAL if nothing and is_partial else ""),
-        as_flags(helps, plan) or _in_other_words(findings),
+        remedy,
         helps,
         "" if figures is None else price_of(figures, helps),
         counts(findings, len(lines) + len(unprevented)),
         shut,
         unprevented,
-        NOTHING_HELPS if leaks and not helps and plan is not None else "",
+        NOTHING_HELPS if leaks and not remedy and plan is not None else "",
     )
 
 
