@@ -150,3 +150,10 @@ def test_noise_of_single_visits_is_averaged_away() -> None:
     assert (found.verdict, said) == (LEAKS, DEGRADES)
     found, said = scores_of((10, 10), data, noise_std=100.0, epochs=100, **keys)
     assert (found.verdict, said) == (BLOCKED, BLOCKED)
+
+
+def test_a_large_start_stands_out_from_noise_that_hides_a_usual_score() -> None:
+    """Scores of normal weights are four or five from the first step on, and slow training leaves them so."""
+    keys = {"noise": "std", "noise_std": 44.0, "row_norm": 20.0, "start": "normal", "learning_rate": 0.0001}
+    found, said = scores_of((10, 20), gaussian(200, 30), batch_size=8, epochs=200, **keys)
+    assert (found.verdict, said) == (LEAKS, DEGRADES)

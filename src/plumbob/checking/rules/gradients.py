@@ -304,10 +304,10 @@ def scores(figures: Figures, by: str) -> Judged | None:
     noise, numbers = figures.noise_toward(by), _residual_numbers(figures, by)
     if _are_none_determined(figures, by):
         return Judged(BLOCKED, can, f"{numbers}.")
-    if is_drowned(noise / math.sqrt(figures.visits)):
+    if is_drowned(figures, by, noise / math.sqrt(figures.visits)):
         why = (
-            f"{numbers}, but the peers' noise of {noise:.3g} is far above a score of about {USUAL_SCORE}, and "
-            f"{counted(figures.visits, 'visit')} do not average it away."
+            f"{numbers}, but the peers' noise of {noise:.3g} is far above a score of about "
+            f"{usual_score(figures, by):.2g}, and {counted(figures.visits, 'visit')} do not average it away."
         )
         return Judged(BLOCKED, can, why)
     fix = without_gradients(figures.plan)
@@ -340,7 +340,7 @@ def _one_column(figures: Figures, by: str) -> Judged | None:
         return Judged(BLOCKED, can, f"{numbers}.")
     attacks = ("feature-chain",) if is_alone else ("feature-single", "feature-chain")
     shown = (*attacks, "feature-geometry") if is_label_party else ("feature-single", "feature-geometry")
-    if is_drowned(noise / math.sqrt(figures.visits)):
+    if is_drowned(figures, by, noise / math.sqrt(figures.visits)):
         return Judged(BLOCKED, can, f"{numbers}, but noise of {noise:.3g} is on each score.", attacks=shown)
     # A feature party must replay the label party's intercept, for which no residual may be missing.
     is_whole = figures.longest_batch <= figures.columns(by) or is_label_party or not plan.intercept
@@ -364,7 +364,7 @@ def _rotated_columns(figures: Figures, by: str) -> Judged | None:
         return Judged(BLOCKED, can, f"{numbers}.", attacks=shown)
     if visits <= width:
         return None
-    if is_drowned(noise / math.sqrt(visits)):
+    if is_drowned(figures, by, noise / math.sqrt(visits)):
         return Judged(BLOCKED, can, f"{numbers}, but noise of {noise:.3g} is on each score.", attacks=shown)
     fix = without_gradients(plan)
     is_easy = width <= WELL_CONDITIONED and visits >= LONG_HISTORY * width and not plan.row_norm
@@ -404,9 +404,14 @@ def _are_most_determined(figures: Figures, by: str) -> bool:
     return figures.longest_batch <= own or figures.longest_batch / figures.rows <= FEW
 
 
-def is_drowned(noise: float) -> bool:
-    """Whether noise hides a score."""
-    return noise > 10.0 * USUAL_SCORE
+def is_drowned(figures: Figures, by: str, noise: float) -> bool:
+    """Whether noise hides the peers' part of a score, which a random start may make larger than training does."""
+    return noise > 10.0 * usual_score(figures, by)
+
+
+def usual_score(figures: Figures, by: str) -> float:
+    """The spread of the peers' part of a score."""
+    return max(USUAL_SCORE, figures.peer_spread(by, drift=0.0))
 
 
 def _residual_numbers(figures: Figures, by: str) -> str:

@@ -43,7 +43,7 @@ def packed_scores(figures: Figures, by: str) -> Judged | None:
         return None
     can = f"read {{whose}} part of the score of {figures.people}"
     (share, is_every_step, numbers), noise = _room(figures, by), figures.noise_toward(by)
-    if is_drowned(noise / math.sqrt(figures.visits if is_every_step else 1)):
+    if is_drowned(figures, by, noise / math.sqrt(figures.visits if is_every_step else 1)):
         return Judged(BLOCKED, can, f"{numbers}, but each has noise of {noise:.3g} on it.")
     is_longest_read = figures.readable_residuals(by) >= figures.longest_batch
     is_longest_rare = figures.longest_batch / figures.rows <= FEW
@@ -62,7 +62,7 @@ def packed_column(figures: Figures, by: str) -> Judged | None:
     can = f"read {{whose}} only column for {figures.people}"
     (share, is_every_step, numbers), noise = _room(figures, by), figures.noise_toward(by)
     why = f"{numbers}, in {counted(figures.visits, 'visit')}{with_noise(noise)}"
-    if is_drowned(noise / math.sqrt(figures.visits)):
+    if is_drowned(figures, by, noise / math.sqrt(figures.visits)):
         return Judged(BLOCKED, can, f"{why}.")
     # As from scores that are solved for: two visits merge the ratios, and a third fixes the scale.
     is_sure = is_every_step and share == 1.0 and not noise and figures.visits >= FEW_EPOCHS
@@ -85,7 +85,7 @@ def pushes(figures: Figures, by: str) -> Judged | None:
         f"{figures.spoken(by)} can move its peers' weights by less than the limit of a step, and so read {people} "
         f"chosen people's values in {read} of {counted(width, 'column')}"
     )
-    if is_drowned(noise / math.sqrt(figures.visits)):
+    if is_drowned(figures, by, noise / math.sqrt(figures.visits)):
         return Judged(BLOCKED, can, f"{numbers}, but noise of {noise:.3g} is on each residual.")
     fix = without_gradients(figures.plan)
     if noise or people < FEW_PEOPLE or not _is_enough(figures, by, people, read) or not _is_steady(figures, by):
