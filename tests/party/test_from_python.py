@@ -10,7 +10,7 @@ import pytest
 
 from plumbob import party
 from plumbob.caller import QUIET
-from plumbob.errors import BudgetExceededError, PlanError, PlumbobError, SettingsError
+from plumbob.errors import BudgetExceededError, PlanError, PlumbobError
 from plumbob.party import Home, Outcome
 from plumbob.plan import Plan
 from tests.world import free_port
@@ -138,14 +138,6 @@ def test_a_study_is_no_plan_of_organisations(homes: tuple[Home, Home], tmp_path:
         party.sign(homes[0], plan, accept_leaks=True, accept_cheating=True)
     with pytest.raises(PlanError, match='organisations run "shares"'):
         party.train(homes[0], plan)
-
-
-def test_init_warns_of_what_is_missing(tmp_path: Path) -> None:
-    """An address that no peer can dial, as the command says it; a table that is not there makes no party."""
-    with pytest.raises(SettingsError, match="no such file; nothing was set up"):
-        party.init(tmp_path / "bank", "bank", data=tmp_path / "later.csv")
-    [warning] = party.init(tmp_path / "bank", "bank", listen="0.0.0.0:7700")["warnings"]
-    assert "peers cannot know where to dial" in warning
 
 
 def test_a_certificate_is_renewed_from_python(homes: tuple[Home, Home]) -> None:
