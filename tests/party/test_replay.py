@@ -176,7 +176,7 @@ def test_rows_that_are_not_common_shape_columns_too(tmp_path: Path) -> None:
     assert kept.replayed("features")["honest"]
 
     def without_columns(data: bytes) -> bytes:
-        return b"".join(evidence.packed_table(replace(evidence.unpacked_table(memoryview(data)), fitted=None)))
+        return b"".join(evidence.pack_table(replace(evidence.unpack_table(memoryview(data)), fitted=None)))
 
     resealed(kept, "features", "columns", alone(without_columns))
     assert "its settings that it kept is not what it committed to" in kept.replayed("features")["verdict"]
@@ -471,15 +471,15 @@ def flipped(data: bytes, place: int) -> bytes:
 
 def other_settings(data: bytes) -> bytes:
     """A table that was read by another rule."""
-    table = evidence.unpacked_table(memoryview(data))
-    return b"".join(evidence.packed_table(replace(table, choices=replace(table.choices, gaps=("none",)))))
+    table = evidence.unpack_table(memoryview(data))
+    return b"".join(evidence.pack_table(replace(table, choices=replace(table.choices, gaps=("none",)))))
 
 
 def other_columns(data: bytes) -> bytes:
     """A table with another first column."""
-    table = evidence.unpacked_table(memoryview(data))
+    table = evidence.unpack_table(memoryview(data))
     first, *rest = table.columns
-    return b"".join(evidence.packed_table(replace(table, columns=(replace(first, values=first.values + 1), *rest))))
+    return b"".join(evidence.pack_table(replace(table, columns=(replace(first, values=first.values + 1), *rest))))
 
 
 def other_share(data: bytes) -> bytes:
@@ -738,7 +738,7 @@ def test_the_same_bytes_as_other_numbers_are_refused() -> None:
     other = replace(one, columns=(replace(first, values=np.array(first.values).view(">f8")), *rest))
     assert digest_of_rows(one) == digest_of_rows(other)
     with pytest.raises(DataError, match="column 0 holds other numbers"):
-        evidence.unpacked_table(memoryview(b"".join(evidence.packed_table(other))))
+        evidence.unpack_table(memoryview(b"".join(evidence.pack_table(other))))
 
 
 @pytest.mark.parametrize(("name", "size"), [("factor", 1e-11), ("shift", 1e-12)])

@@ -15,7 +15,7 @@ from plumbob.data import Table
 from plumbob.data.encoder import ColumnEncoder, FittedColumns, with_columns
 from plumbob.data.tables import Column
 from plumbob.errors import DataError
-from plumbob.party.evidence import packed_table, unpacked_table
+from plumbob.party.evidence import pack_table, unpack_table
 from plumbob.party.replay_rules import exceeded_limit, impossible_in
 from plumbob.plan import Plan
 from plumbob.protocol.shares.training import SharesParty
@@ -152,12 +152,12 @@ def test_several_rows_of_one_person_are_no_table() -> None:
     again = (*table.ids[:-1], table.ids[0])
     with pytest.raises(DataError, match="1 of 40 rows repeat an id"):
         replace(table, ids=again)
-    head, *arrays = packed_table(table)
+    head, *arrays = pack_table(table)
     # Ids of one length: the framed head keeps its size.
     last, before = (msgspec.msgpack.encode(identity) for identity in table.ids[:-3:-1])
     assert len(last) == len(before)
     with pytest.raises(DataError, match="1 of 40 rows repeat an id"):
-        unpacked_table(memoryview(b"".join([bytes(head).replace(last, before, 1), *arrays])))
+        unpack_table(memoryview(b"".join([bytes(head).replace(last, before, 1), *arrays])))
 
 
 class OnOtherRows(SharesParty):

@@ -134,7 +134,7 @@ class EvidenceKeeper:
 
     def keep_table(self, table: Table) -> None:
         """Keep the table as it was read. In prediction this waits for a query: sessions without one cost no disk."""
-        self.seal(COLUMNS, *packed_table(table))
+        self.seal(COLUMNS, *pack_table(table))
 
     def seal(self, name: str, *pieces: Data) -> None:
         """Seal one whole file for the auditor."""
@@ -213,7 +213,7 @@ class Witness:
     def settled(self, numbers: Numbers) -> None:
         if self._rows is None:
             self._rows = self._keeper.open_file(f"rows-{self._start}")
-        self._rows.write(*packed_numbers(numbers))
+        self._rows.write(*pack_numbers(numbers))
         self._rows.flush()
 
     def flush(self) -> None:
@@ -240,17 +240,17 @@ class Witness:
 # What the files hold.
 
 
-def packed_numbers(numbers: Numbers) -> Iterator[bytes | memoryview]:
+def pack_numbers(numbers: Numbers) -> Iterator[bytes | memoryview]:
     """Numbers as bytes: a header, then each array as it lies in memory."""
     arrays = {name: np.ascontiguousarray(values) for name, values in numbers.items()}
-    yield _framed([(name, values.dtype.str, values.shape) for name, values in arrays.items()])
+    yield _frame([(name, values.dtype.str, values.shape) for name, values in arrays.items()])
     for values in arrays.values():
         yield values.reshape(-1).view(np.uint8).data
 
 
-def unpacked_numbers(data: memoryview) -> Numbers:
-    """The inverse of `packed_numbers`."""
-    listed, data = _unframed(data, list[tuple[str, str, list[int]]])
+def unpack_numbers(data: memoryview) -> Numbers:
+    """The inverse of `pack_numbers`."""
+    listed, data = _unframe(data, list[tuple[str, str, list[int]]])
     numbers = {}
     for name, kind, shape in listed:
         values = np.frombuffer(data, kind, int(np.prod(shape, dtype=np.int64))).reshape(shape)
@@ -275,19 +275,19 @@ class _StoredTable(msgspec.Struct):
     fitted: FittedColumns | None
 
 
-def packed_table(table: Table) -> Iterator[bytes | memoryview]:
+def pack_table(table: Table) -> Iterator[bytes | memoryview]:
     """Cells as they were read, gaps included, and how many slots the party's whole file gave their columns."""
     columns = [_StoredColumn(each.name, each.meaning, each.texts if each.is_text else None) for each in table.columns]
-    yield _framed(_StoredTable(table.ids, columns, table.classes, table.choices, table.fitted))
+    yield _frame(_StoredTable(table.ids, columns, table.classes, table.choices, table.fitted))
     arrays = {str(place): column.values for place, column in enumerate(table.columns) if not column.is_text}
     others = {name: getattr(table, name) for name in ("labels", "weights")}
-    yield from packed_numbers({**arrays, **{name: one for name, one in others.items() if one is not None}})
+    yield from pack_numbers(arrays | {name: values for name, values in others.items() if values is not None})
 
 
-def unpacked_table(data: memoryview) -> Table:
-    """The inverse of `packed_table`."""
-    stored, data = _unframed(data, _StoredTable)
-    arrays = unpacked_numbers(data)
+def unpack_table(data: memoryview) -> Table:
+    """The inverse of `pack_table`."""
+    stored, data = _unframe(data, _StoredTable)
+    arrays = unpack_numbers(data)
     for name, values in arrays.items():
         if values.shape != (len(stored.ids),) or values.dtype.str != KINDS.get(name, "<f8"):
             # A table's digest is over bytes: as other numbers they would be another table with the same one.
@@ -313,12 +313,12 @@ def unpacked_table(data: memoryview) -> Table:
     )
 
 
-def _framed(content: object) -> bytes:
+def _frame(content: object) -> bytes:
     data = msgspec.msgpack.encode(content)
     return LENGTH.pack(len(data)) + data
 
 
-def _unframed(data: memoryview, kind: type[Content]) -> tuple[Content, memoryview]:
+def _unframe(data: memoryview, kind: type[Content]) -> tuple[Content, memoryview]:
     """What was framed, and everything behind it."""
     end = LENGTH.size + LENGTH.unpack_from(data)[0]
     return msgspec.msgpack.decode(data[LENGTH.size : end], type=kind), data[end:]

@@ -22,8 +22,8 @@ from plumbob.party.evidence import (
     SENT,
     Head,
     read_head,
-    unpacked_numbers,
-    unpacked_table,
+    unpack_numbers,
+    unpack_table,
 )
 from plumbob.party.sealing import AuditorKeys, Place, SealedMessages
 from plumbob.party.signature import verify_message
@@ -84,12 +84,12 @@ class OpenedEvidence:
         return SealedMessages(self.folder / name, self.auditor, self.head.run_bytes)
 
     def table(self) -> Table | None:
-        return unpacked_table(memoryview(self.read(COLUMNS))) if COLUMNS in self.head.files else None
+        return unpack_table(memoryview(self.read(COLUMNS))) if COLUMNS in self.head.files else None
 
     def numbers(self) -> list[Numbers]:
         """Of the start that settled most; a start repeats what those before it did."""
         starts = (self._messages(name) for name in self.head.files if name.startswith("rows-"))
-        return max(([unpacked_numbers(memoryview(each)) for _, each in start] for start in starts), key=len, default=[])
+        return max(([unpack_numbers(memoryview(each)) for _, each in start] for start in starts), key=len, default=[])
 
     def _read_start(self, start: int) -> Iterator[tuple[bool, str, tuple[int, int, int], KeptMessage]]:
         """(whether it was received, the peer, its place, the message)."""
