@@ -191,7 +191,10 @@ class RunRecord:
             raise DataError(f"{source}: a part of the run record has other fields than format {FORMAT}")
         if stored["protocol"] not in PROTOCOLS:
             raise DataError(f"{source}: the run record names a protocol that this version does not know")
-        if not all(one.target in TARGETS and one.verdict in VERDICTS for one in (*record.findings, *record.predicted)):
+        if not all(
+            finding.target in TARGETS and finding.verdict in VERDICTS
+            for finding in (*record.findings, *record.predicted)
+        ):
             raise DataError(f"{source}: a finding in the run record has a verdict or a target that nobody knows")
         return record
 

@@ -85,7 +85,9 @@ class RunFolder:
         """The record with the columns that lie here beside it, for the eyes of whoever holds their table."""
         # A plan's names are names of folders; a record may say anything.
         planned = {party.name for party in record.parsed_plan.parties}
-        known = [replace(one, inputs=self._columns(one)) if one.name in planned else one for one in record.parties]
+        known = [
+            replace(party, inputs=self._columns(party)) if party.name in planned else party for party in record.parties
+        ]
         return replace(record, parties=known)
 
     def _columns(self, party: PartyRecord) -> list[InputColumn]:

@@ -437,7 +437,7 @@ def _moments(values: Vector) -> tuple[float, float]:
 
 def refuse_unfit(table: Table, choices: EncodingChoices) -> None:
     """Refuse columns that cannot become numbers under the plan's choices, by names and counts."""
-    infinite = {one.name: int(np.isinf(one.numbers).sum()) for one in table.columns if not one.is_text}
+    infinite = {column.name: int(np.isinf(column.numbers).sum()) for column in table.columns if not column.is_text}
     if any(infinite.values()):
         listed = ", ".join(f"{name!r} ({count})" for name, count in infinite.items() if count)
         raise DataError(f"values are infinite in {len(table)} rows: {listed}; correct them, or leave the column out")

@@ -301,7 +301,7 @@ def _with_labels(
 
 def _way_out(classes: NDArray[Any]) -> str:
     """What to do about a label without two classes."""
-    spelt = {str(one).strip().casefold() for one in classes.tolist()}
+    spelt = {str(name).strip().casefold() for name in classes.tolist()}
     if len(classes) > 2 and len(spelt) == 2:
         return "without capitals and spaces there are two: write each class in one way, in your file"
     if len(classes) < 2:

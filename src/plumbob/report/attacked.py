@@ -35,7 +35,7 @@ class RedTeam:
 
 def red_team(record: RunRecord) -> RedTeam | None:
     """What was found; None where nobody attacked, or no attack had anything to work on."""
-    findings = [one for one in record.findings if one.verdict in JUDGED]
+    findings = [finding for finding in record.findings if finding.verdict in JUDGED]
     if not findings:
         return None
     compared = agreements(record.predicted, findings) if record.predicted else []
@@ -55,13 +55,13 @@ def findings_table(findings: Sequence[Finding]) -> PageTable:
     header = ["attack", "verdict", "reached", "baseline", "by", "against", "target", "AUC", "AUC baseline", "advantage"]
     rows = [
         [
-            *(one.attack, one.verdict),
-            *(share(value) for value in (one.rate, one.baseline)),
-            *(one.by, one.against, one.target),
-            *(decimal(value) for value in (one.auc, one.baseline_auc)),
-            percent(None if one.advantage is None else max(0.0, one.advantage)),
+            *(finding.attack, finding.verdict),
+            *(share(value) for value in (finding.rate, finding.baseline)),
+            *(finding.by, finding.against, finding.target),
+            *(decimal(value) for value in (finding.auc, finding.baseline_auc)),
+            percent(None if finding.advantage is None else max(0.0, finding.advantage)),
         ]
-        for one in findings
+        for finding in findings
     ]
     return PageTable(header, rows, ADVANTAGE)
 
@@ -71,24 +71,24 @@ def conditions_table(findings: Sequence[Finding]) -> PageTable:
     header = ["attack", "by", "verdict", "condition", "value", "needed", "met", "reference"]
     rows = [
         [
-            *(finding.attack, finding.by, finding.verdict, one["name"]),
-            *(plain(one["value"]), one["needed"]),
-            *("yes" if one["is_met"] else "no", one["reference"]),
+            *(finding.attack, finding.by, finding.verdict, condition["name"]),
+            *(plain(condition["value"]), condition["needed"]),
+            *("yes" if condition["is_met"] else "no", condition["reference"]),
         ]
         for finding in findings
-        for one in finding.conditions
+        for condition in finding.conditions
     ]
     return PageTable(header, rows)
 
 
 def attack_bars(findings: Sequence[Finding]) -> Iterator[Chart]:
     """Attacks beside their baselines, one chart for labels and one for the rest."""
-    measured = [one for one in findings if one.rate is not None]
+    measured = [finding for finding in findings if finding.rate is not None]
     for is_labels, title, axis in (
         (True, "Labels recovered correctly, attack by attack", "share of labels"),
         (False, "Scores and columns reconstructed, attack by attack", "share explained (R²)"),
     ):
-        drawn = [one for one in measured if (one.target == "labels") == is_labels]
+        drawn = [finding for finding in measured if (finding.target == "labels") == is_labels]
         if drawn:
             yield Chart(
                 title,
@@ -97,22 +97,25 @@ def attack_bars(findings: Sequence[Finding]) -> Iterator[Chart]:
                 Axis(""),
                 Axis(axis, low=0.0, high=1.0, unit="percent"),
                 [
-                    Series("attack", [one.rate for one in drawn]),
-                    Series("best baseline", [one.baseline for one in drawn], is_reference=True),
+                    Series("attack", [finding.rate for finding in drawn]),
+                    Series("best baseline", [finding.baseline for finding in drawn], is_reference=True),
                 ],
-                [_attack_name(one, drawn) for one in drawn],
+                [_attack_name(finding, drawn) for finding in drawn],
             )
 
 
-def _attack_name(one: Finding, among: Sequence[Finding]) -> str:
+def _attack_name(finding: Finding, among: Sequence[Finding]) -> str:
     """The attack's name, with its attacker's where there are several."""
-    name = one.attack if len({other.by for other in among}) == 1 else f"{one.attack} by {one.by}"
-    return name if one.target in ("labels", "features") else f"{name}, {one.target}"
+    name = finding.attack if len({other.by for other in among}) == 1 else f"{finding.attack} by {finding.by}"
+    return name if finding.target in ("labels", "features") else f"{name}, {finding.target}"
 
 
 def agreement_table(items: Sequence[Agreement]) -> PageTable:
     """Prediction beside outcome, one line per finding."""
-    rows = [[one.attack, one.predicted or "-", one.found, one.word, one.by, one.against, one.target] for one in items]
+    rows = [
+        [item.attack, item.predicted or "-", item.found, item.word, item.by, item.against, item.target]
+        for item in items
+    ]
     return PageTable(["attack", "predicted", "found", "so", "by", "against", "target"], rows)
 
 

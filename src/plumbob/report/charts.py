@@ -165,7 +165,9 @@ def _draw_lines(chart: Chart, axes: "Axes") -> None:
         if series.low:
             axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.16, linewidth=0)
     _set_axis(axes.xaxis, chart.x, axes.set_xlim, axes.set_xscale, [x for series in chart.series for x in series.x])
-    _set_axis(axes.yaxis, chart.y, axes.set_ylim, axes.set_yscale, [y for one in chart.series for y in one.numbers])
+    _set_axis(
+        axes.yaxis, chart.y, axes.set_ylim, axes.set_yscale, [y for series in chart.series for y in series.numbers]
+    )
 
 
 def _draw_bars(chart: Chart, axes: "Axes") -> None:

@@ -49,11 +49,11 @@ def findings_page(plan: Plan, findings: Findings, version: str) -> str:
 def _findings_table(findings: Sequence[Finding]) -> PageTable:
     rows = [
         [
-            *(", ".join(one.attacks or (one.attack,)), one.verdict),
-            f"{one.by}: {one.can}" if one.can else f"{one.by}, {one.target} of {one.against}",
-            f"{one.why} To stop it: {one.fix}" if one.fix else one.why,
+            *(", ".join(finding.attacks or (finding.attack,)), finding.verdict),
+            f"{finding.by}: {finding.can}" if finding.can else f"{finding.by}, {finding.target} of {finding.against}",
+            f"{finding.why} To stop it: {finding.fix}" if finding.fix else finding.why,
         ]
-        for one in findings
-        if one.verdict in JUDGED
+        for finding in findings
+        if finding.verdict in JUDGED
     ]
     return PageTable(["attack", "verdict", "by whom, about what", "why, and what stops it"], rows)

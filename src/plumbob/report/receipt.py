@@ -19,8 +19,8 @@ def receipt_table(record: RunRecord, noise: str) -> PageTable:
     lines.append(["Plumbob", record.plumbob])
     if record.is_encrypted:
         lines += [
-            [f"{one['from']} to {one['to']}", f"{one['verdict']}: {one['hash']}"]
-            for one in compared_streams(record.parties)
+            [f"{stream['from']} to {stream['to']}", f"{stream['verdict']}: {stream['hash']}"]
+            for stream in compared_streams(record.parties)
         ]
         lines.append(["all streams", transcript_hash(record.parties)])
     return PageTable(["what", "value"], lines)
@@ -50,8 +50,8 @@ def compared_streams(parties: Sequence[PartyRecord]) -> Iterator[dict[str, str]]
 
     Both ends list the same directions in the same order, so that two people can compare them by eye.
     """
-    sent = {(party.name, peer): one for party in parties for peer, one in party.streams.items()}
-    received = {(peer, party.name): one for party in parties for peer, one in party.received_streams.items()}
+    sent = {(party.name, peer): stream for party in parties for peer, stream in party.streams.items()}
+    received = {(peer, party.name): stream for party in parties for peer, stream in party.received_streams.items()}
     for sender, receiver in sorted(sent.keys() | received.keys()):
         ends = [end[sender, receiver] for end in (sent, received) if (sender, receiver) in end]
         verdict = "one end only" if len(ends) == 1 else "same at both ends" if len(set(ends)) == 1 else "DIFFERS"
@@ -60,7 +60,7 @@ def compared_streams(parties: Sequence[PartyRecord]) -> Iterator[dict[str, str]]
 
 def transcript_hash(parties: Sequence[PartyRecord]) -> str:
     """One hash over all streams, the same at both ends of a run of two."""
-    streams = [[one["from"], one["to"], one["hash"]] for one in compared_streams(parties)]
+    streams = [[stream["from"], stream["to"], stream["hash"]] for stream in compared_streams(parties)]
     return hashlib.sha256(json.dumps(streams).encode()).hexdigest()
 
 
@@ -79,7 +79,7 @@ def keys_in_words(record: RunRecord) -> str:
 def _lattice_in_words(plan: Plan, rows: int) -> str:
     """Parameter sets, keys, the series, what keys and masks withstand, and how often shares are rounded wrongly."""
     shape = RunShape(plan, max(rows, 1))
-    numbers = ", ".join(str(one.number) for one in shape.profile)
+    numbers = ", ".join(str(parameters.number) for parameters in shape.profile)
     return (
         f"lattice profile {shape.number} (parameter sets {numbers}, 128 bits); rests on RLWE with ternary secrets, by "
         f"the table of Bossuat et al. (2024); {shape.keys_in_all} keys, each tested before use; Fourier series of "

@@ -142,7 +142,7 @@ def _cost_facts(record: RunRecord) -> Iterator[Fact]:
 
 
 def _inputs_table(party: PartyRecord) -> PageTable:
-    rows = [[one.name, one.kind, one.lowest or "-", one.highest or "-"] for one in party.inputs]
+    rows = [[column.name, column.kind, column.lowest or "-", column.highest or "-"] for column in party.inputs]
     return PageTable(["column", "kind", "lowest", "highest"], rows)
 
 
@@ -181,7 +181,9 @@ def partial_sentence(left_out: Sequence[str]) -> str:
 
 def limits_of(record: RunRecord, known: PlanJudgement) -> list[str]:
     """What this plan leaves open, and the run's own notes; mistakes of `check` stand beside its predictions."""
-    wrong = {str(one) for one in agreements(record.predicted, record.findings)} if record.findings else set()
+    wrong = (
+        {str(agreement) for agreement in agreements(record.predicted, record.findings)} if record.findings else set()
+    )
     return [*known.limits, *(note for note in record.notes if note not in wrong)]
 
 
@@ -190,7 +192,7 @@ def limits_of(record: RunRecord, known: PlanJudgement) -> list[str]:
 
 def plan_tables(plan: Plan, text: str, rows: int = 0) -> PlanTables:
     """The tables of a plan; `rows` are training rows, if known."""
-    parties = [[one.name, ROLES[one.role], str(one.features)] for one in plan.parties]
+    parties = [[party.name, ROLES[party.role], str(party.features)] for party in plan.parties]
     changed = [[key.name, _value_of_key(plan, key, rows), _default(plan, key)] for key in KEYS if _is_shown(plan, key)]
     note = "What differs from the defaults, and what protects."
     return PlanTables(

@@ -26,11 +26,11 @@ def pairs_of(plan: Plan, findings: Sequence[Finding]) -> dict[Pair, dict[str, Fi
     """The worst finding for each assumption, by pair; silence about a pair could be read either way."""
     spoken = spoken_names([party.name for party in plan.parties])
     pairs: dict[Pair, dict[str, Finding]] = {}
-    known = [one for one in findings if one.verdict in JUDGED]
-    for one in sorted(known, key=lambda one: (list(KINDS).index(one.target), one.by)):
-        by, against = (_together(names, spoken) for names in (one.by, one.against))
-        worst = pairs.setdefault((by, f"{against}'s {KINDS[one.target]}"), {})
-        worst[one.assumes] = min(worst.get(one.assumes, one), one, key=_rank)
+    known = [finding for finding in findings if finding.verdict in JUDGED]
+    for finding in sorted(known, key=lambda finding: (list(KINDS).index(finding.target), finding.by)):
+        by, against = (_together(names, spoken) for names in (finding.by, finding.against))
+        worst = pairs.setdefault((by, f"{against}'s {KINDS[finding.target]}"), {})
+        worst[finding.assumes] = min(worst.get(finding.assumes, finding), finding, key=_rank)
     return pairs
 
 
@@ -39,8 +39,8 @@ def _together(names: str, spoken: Mapping[str, str]) -> str:
     return joined_names([spoken.get(name, name) for name in names.split("+")])
 
 
-def _rank(one: Finding) -> tuple[int, float]:
-    return ORDER.index(one.verdict), -(one.advantage or 0.0)
+def _rank(finding: Finding) -> tuple[int, float]:
+    return ORDER.index(finding.verdict), -(finding.advantage or 0.0)
 
 
 def pairs_table(plan: Plan, findings: Sequence[Finding]) -> PageTable | None:
@@ -54,10 +54,10 @@ def pairs_table(plan: Plan, findings: Sequence[Finding]) -> PageTable | None:
     return PageTable(["who", "about", *HEADINGS.values()], rows, REACHED)
 
 
-def rate_in_words(one: Finding | None) -> str:
+def rate_in_words(finding: Finding | None) -> str:
     """The verdict and, where it was measured, how much and, in brackets, what needs no attack."""
-    if one is None or one.verdict not in JUDGED:
+    if finding is None or finding.verdict not in JUDGED:
         return "-"
-    if one.rate is None:
-        return one.verdict
-    return f"{one.verdict} {share(one.rate)} ({percent(max(one.baseline or 0.0, 0.0))})"
+    if finding.rate is None:
+        return finding.verdict
+    return f"{finding.verdict} {share(finding.rate)} ({percent(max(finding.baseline or 0.0, 0.0))})"
