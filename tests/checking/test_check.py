@@ -160,6 +160,8 @@ JUDGED: dict[str, list[tuple[str, tuple[str, str], tuple[int, ...], dict[str, An
     "randomised response bounds every attack": [
         ("label-sign", LABELS, TWO, {"batch_size": 8, "label_flip_epsilon": 6.0}, LEAKS),
         ("label-sign", LABELS, TWO, {"batch_size": 8, "label_flip_epsilon": 0.5}, DEGRADES),
+        # Few rows are read, but those as well as flips allow.
+        ("packing", LABELS, (11, 2), {"batch_size": 512, "label_flip_epsilon": 1.0}, DEGRADES),
     ],
     "chosen rows are read at any batch size; `clear` has no party that could choose": [
         ("label-chosen-rows", LABELS, TWO, {"batch_size": 1024}, LEAKS),
