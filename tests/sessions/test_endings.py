@@ -17,10 +17,12 @@ from plumbob import party
 from plumbob.errors import DataError, JournalError
 from plumbob.party.session import Peers
 from plumbob.plan import Plan
+from plumbob.protocol.account import LAST
 from plumbob.protocol.journal import SqliteJournal
+from plumbob.protocol.messages import Kind
 from plumbob.run_folder import JOURNAL, RunFolder
 from tests.party.verbs import Organisations
-from tests.world import PATIENCE, SESSIONS, Ends, EventJournal, Killed, World, failure, simulated
+from tests.world import PATIENCE, SESSIONS, Ends, EventJournal, Killed, World, failure, message_in, simulated
 
 
 class WriteCache:
@@ -93,6 +95,26 @@ def test_a_loss_of_power_at_the_end_loses_nothing(
     ends = World(session, tmp_path).run().honest()
     assert loss.has_struck
     assert_recorded(ends)
+    assert ends.outcome() == simulated(session)
+
+
+def test_what_had_not_left_before_the_end_leaves_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A party that died with its last signature unsent calculates nothing again, and yet sends the same signature."""
+    session = SESSIONS["training of two"]
+    loss = PowerLoss("label", "after over", lambda: None)
+    loss.watch(monkeypatch)
+    withheld: list[bytes] = []
+
+    def hold_back(sender: str, receiver: str, frame: bytes) -> list[bytes]:
+        message = message_in(frame)
+        is_last = message is not None and (message.kind, message.step) == (Kind.SEAL, LAST)
+        if sender == "label" and not loss.has_struck and (withheld or is_last):
+            withheld.append(frame)
+            return []
+        return [frame]
+
+    ends = World(session, tmp_path, on_frame=hold_back).run().honest()
+    assert withheld
     assert ends.outcome() == simulated(session)
 
 

@@ -372,6 +372,11 @@ class SqliteJournal(Journal):
                     self._write("UPDATE sent SET data = ?, body = ? WHERE peer = ? AND number = ?", *place)
         self._unwritten.clear()
 
+    def end(self, name: str) -> None:
+        """Note, as a fact of this name, that nothing is calculated again: what peers may still ask for is written."""
+        self._forget_log(self._phase)
+        self.note(name, b"")
+
     def last_state(self) -> Resumed | None:
         state, phase = self.fact("state"), self.fact("finished")
         if state is None or phase is None:

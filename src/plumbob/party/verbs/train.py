@@ -138,7 +138,7 @@ def take_part(
                 record, absurd = _file_results(session, journal, party, scores, accepted)
                 folder.keep(replace(record, seconds=time.perf_counter() - started))
                 folder.settle()
-                journal.note(OVER, b"")
+                journal.end(OVER)
             _leave(session, peers, journal)
     except TransportError as error:
         if not is_over:
