@@ -104,6 +104,7 @@ def test_what_had_not_left_before_the_end_leaves_after_it(tmp_path: Path, monkey
     loss = PowerLoss("label", "after over", lambda: None)
     loss.watch(monkeypatch)
     withheld: list[bytes] = []
+    late: list[bytes] = []
 
     def hold_back(sender: str, receiver: str, frame: bytes) -> list[bytes]:
         message = message_in(frame)
@@ -111,10 +112,13 @@ def test_what_had_not_left_before_the_end_leaves_after_it(tmp_path: Path, monkey
         if sender == "label" and not loss.has_struck and (withheld or is_last):
             withheld.append(frame)
             return []
+        if sender == "label" and is_last:
+            late.append(frame)
         return [frame]
 
     ends = World(session, tmp_path, on_frame=hold_back).run().honest()
-    assert withheld
+    # After its restart. Whether its link had taken the signature to the wire before, or not yet, is chance.
+    assert late
     assert ends.outcome() == simulated(session)
 
 
